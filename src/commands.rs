@@ -1,7 +1,7 @@
 //! What the command line can do, a file for each command or family of them.
 //!
 //! ```text
-//!   over HTTP, to a running archiver     add, get, when, formula, stats, snapshot, diff, explain, look, admin, access, policy, import, capacity --live
+//!   over HTTP, to a running archiver     add, get, when, formula, stats, snapshot, diff, explain, look, admin, memos, access, policy, import, capacity --live
 //!   on the files of an archive           check, repair, backup, audit --verify
 //!   both                                 compare
 //!   to nodes of a cluster, by their key  cluster
@@ -29,6 +29,7 @@ mod http;
 mod import;
 mod lines;
 mod look;
+mod memos;
 mod policy;
 mod print;
 mod progress;
@@ -81,6 +82,8 @@ pub(crate) fn run(
         Command::Delete(command) => admin::delete(command),
         Command::Undelete(command) => admin::undelete(command),
         Command::Undo(command) => admin::undo(command),
+        Command::Note(command) => memos::note(command),
+        Command::View(command) => memos::view(command),
         Command::Purge(command) => admin::purge(command),
         Command::Import(command) => import::import(command),
         Command::Compare(command) => compare::run(command),

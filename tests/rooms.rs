@@ -23,7 +23,7 @@ const STORE: Tiers = &[
     &["upkeep"],
     &["reader"],
     &["directory", "source"],
-    &["follower", "roster", "store", "tokens"],
+    &["follower", "memos", "roster", "store", "tokens"],
 ];
 
 const SERVICE: Tiers = &[
@@ -34,7 +34,7 @@ const SERVICE: Tiers = &[
     &["account", "find"],
     &["facts", "names", "orders"],
     &["lists", "policies", "reads", "status"],
-    &["configured", "import", "live", "near", "removals", "seen", "undo"],
+    &["configured", "import", "live", "memos", "near", "removals", "seen", "undo"],
     &["pvs", "reports", "when"],
     &["computed", "diff"],
 ];

@@ -237,6 +237,27 @@ def test_orders_are_taken_back_for_a_day_but_for_what_was_changed_again(server: 
             archive.remove(name, delete_data=True)
 
 
+def test_notes_and_views_are_written_found_and_taken_away(server: Pvark) -> None:
+    archive, awaited = server.archive, pvark.AsyncArchiver(server.url)
+    written = archive.note("beam lost <b>", "A:int", t0="2025-03-01T08:00:00Z")
+    archive.note("shutdown", t0="2025-03-02", t1="2025-03-05")
+    assert (written.pvs, written.end) == (("A:int",), None)
+    assert archive.notes("LOST beam") == [written] == archive.notes(pv="A:int")
+    assert [note.text for note in asyncio.run(awaited.notes(t0="2025-03-03", t1="2025-03-04"))] == ["shutdown"]
+    for note in archive.notes():
+        archive.remove_note(note.number)
+    assert archive.notes() == []
+    saved = archive.save_view("operation/trip", "pv=A:int&from=-8h", "the trip")
+    assert asyncio.run(awaited.saved_view("operation/trip")) == saved
+    assert archive.views("trip", folder="operation") == [saved]
+    assert archive.save_view("operation/trip", "pv=A:text").number == saved.number
+    assert archive.remove_view("operation/trip").query == "pv=A:text"
+    with pytest.raises(pvark.TooLarge, match="at most 65536"):
+        archive.note("x" * 70_000)
+    with pytest.raises(pvark.UnexpectedAnswer, match="no view 'operation/trip'"):
+        archive.saved_view("operation/trip")
+
+
 def test_what_is_known_of_pvs_and_of_losses_is_there(both: Both) -> None:
     assert [pv.name for pv in both.search("A:*", limit=3)] == ["A:change", "A:double", "A:empty"]
     assert both.pv("A:int").type == "i32"

@@ -343,7 +343,7 @@ impl<E> Binder<'_, '_, E> {
             if is_length {
                 Ok(nanos as i64)
             } else {
-                Err(Fault::kind(place, format!("{number} s is too short or too long")))
+                Err(Fault::kind(place, format!("{number:?} s is too short or too long")))
             }
         };
         let units = known.units.clone();

@@ -55,11 +55,19 @@ pub enum Action {
     TokenRevoked,
     /// An order was taken back, whose number and action stand in `detail`.
     Undone,
+    /// A note, whose number and beginning stand in `detail`, was written or changed.
+    NoteWritten,
+    /// A note, as there, was taken away.
+    NoteRemoved,
+    /// A view, whose number and name stand in `detail`, was saved.
+    ViewSaved,
+    /// A view, as there, was taken away.
+    ViewRemoved,
 }
 
 impl Action {
     /// All actions, in the order of their numbers on disk.
-    pub const ALL: [Action; 23] = [
+    pub const ALL: [Action; 27] = [
         Action::Renamed,
         Action::AliasAdded,
         Action::AliasRemoved,
@@ -83,6 +91,10 @@ impl Action {
         Action::TokenMade,
         Action::TokenRevoked,
         Action::Undone,
+        Action::NoteWritten,
+        Action::NoteRemoved,
+        Action::ViewSaved,
+        Action::ViewRemoved,
     ];
 
     /// Whether what an order does to many PVs is one line: what is said of each is short, or the same of many.
@@ -117,6 +129,10 @@ impl Action {
             Action::TokenMade => "token_made",
             Action::TokenRevoked => "token_revoked",
             Action::Undone => "undone",
+            Action::NoteWritten => "note_written",
+            Action::NoteRemoved => "note_removed",
+            Action::ViewSaved => "view_saved",
+            Action::ViewRemoved => "view_removed",
         }
     }
 }

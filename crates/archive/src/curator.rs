@@ -2,7 +2,7 @@
 
 use sample::TimeRange;
 
-use crate::{By, DataFate, Deletion, DirectoryError, Intake, Purge, Purged, PvId, PvName};
+use crate::{By, DataFate, Deletion, DirectoryError, Fault, Intake, Memo, MemoText, Purge, Purged, PvId, PvName};
 
 /// Changes of the list of PVs without acquisition. Each is durable when it returns, and stands in the audit. Each may wait for a disk.
 pub trait Curator: Send + Sync {
@@ -31,6 +31,19 @@ pub trait Curator: Send + Sync {
 
     /// Gives up what was deleted: it cannot come back, and its space is freed in the background.
     fn purge(&self, purge: Purge, by: &By) -> Result<Purged, DirectoryError>;
+
+    /// Keeps memos, each in the place of the one that is given with it, or as a new one, all in one change. A view of which another one has
+    /// the name already is refused, and so is all that is more than there is room for.
+    fn put_memos(&self, memos: &[(Option<Memo>, MemoText)], by: &By) -> Result<Vec<Memo>, DirectoryError> {
+        let _ = (memos, by);
+        Err(DirectoryError { fault: Fault::Failed, message: "this archive keeps no notes and views".to_owned() })
+    }
+
+    /// Takes a memo away.
+    fn remove_memo(&self, memo: &Memo, by: &By) -> Result<(), DirectoryError> {
+        let _ = (memo, by);
+        Ok(())
+    }
 
     /// Begins an import, or goes on with the one of that name. Nothing is written before it is given a part.
     fn import(&self, name: &str, by: &By) -> Result<Box<dyn Intake>, DirectoryError>;

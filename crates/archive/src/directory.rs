@@ -8,12 +8,12 @@
 
 use std::fmt;
 
-use crate::{AuditRecord, Deletion, Names, PvEntry, PvId, PvName, RemovedPv, UndoPlan, Undoable};
+use crate::{AuditRecord, Deletion, LookAtMemo, Names, PvEntry, PvId, PvName, RemovedPv, UndoPlan, Undoable};
 
 /// The list of PVs as those see it who ask. Only the PVs and their names are owed; one that knows nothing of aliases, deletions or an
 /// audit has none.
 ///
-/// Everything but `audit`, `undoable`, `undo_plan` and `expired_fields` is answered from memory. It waits for no disk, and for no network.
+/// Everything but `audit`, `undoable`, `undo_plan`, `memos` and `expired_fields` is answered from memory. It waits for no disk, and for no network.
 pub trait Directory: Send + Sync {
     /// The PV of that name or alias, if it is to be archived.
     fn find(&self, name: &str) -> Option<PvEntry>;
@@ -67,6 +67,12 @@ pub trait Directory: Send + Sync {
         Err(DirectoryError::no_order(number))
     }
 
+    /// Shows memos to `look`, the newest first, those alone that have lower numbers than `before`, until it says no. May read a disk.
+    fn memos(&self, before: u64, look: &mut LookAtMemo<'_>) -> Result<(), DirectoryError> {
+        let _ = (before, look);
+        Ok(())
+    }
+
     /// The PV that the archive keeps for itself under that name, such as a share of the ledger, if it has been made.
     fn own(&self, name: &str) -> Option<PvId> {
         let _ = name;
@@ -112,6 +118,8 @@ pub enum Fault {
     NameTaken,
     /// What it names is not there.
     NothingThere,
+    /// It is more than is kept.
+    NoRoom,
     /// Something failed.
     Failed,
 }

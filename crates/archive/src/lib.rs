@@ -12,6 +12,7 @@
 //!   Action, AuditRecord          what was changed: the lines of the audit
 //!   Names                        all names at one moment, in order
 //!   Deletion, RemovedPv, Purge   what was deleted, and what gives it up
+//!   Memo                         what people write beside the samples: notes and views
 //!   Undoable, UndoPlan           orders that can be taken back for a day
 //!   Right, TokenRow, Tokens      what somebody may do, and how programs show who they are
 //!   ledger                       what became of every update: what is counted, and where that is written down
@@ -36,6 +37,7 @@ mod groups;
 mod health;
 mod import;
 pub mod ledger;
+mod memo;
 mod names;
 mod orders;
 mod part_hash;
@@ -63,6 +65,10 @@ pub use groups::{Group, GroupStatus, Keeper, Sense, Switch};
 pub use health::{Health, LevelHealth, PlaceHealth, Room, ScrubHealth, Watermark, Work};
 pub use import::{ImportedPart, Intake};
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
+pub use memo::{
+    LookAtMemo, MEMO_NAME_MAX, MEMO_PVS_MAX, MEMO_TEXT_MAX, MEMOS_BYTES_MAX, MEMOS_MAX, Memo, MemoError, MemoKind,
+    MemoText,
+};
 pub use names::{NameChunk, Named, Names};
 pub use orders::{AddRequest, Added, Change, Orders, Rulebook};
 pub use part_hash::{old_part_hash, old_text_hash, part_hash};

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use archive::{
-    By, Curator, DataFate, Deletion, DirectoryError, Fault, Intake, Purge, Purged, PvId, PvName, TokenRow, Tokens,
-    TokensError,
+    By, Curator, DataFate, Deletion, DirectoryError, Fault, Intake, Memo, MemoText, Purge, Purged, PvId, PvName,
+    TokenRow, Tokens, TokensError,
 };
 use sample::{TimeRange, Timestamp};
 
@@ -16,6 +16,18 @@ use crate::{
 };
 
 impl Whole {
+    /// What the site of the cluster keeps is changed where that is open.
+    fn at_site<T>(&self, change: impl FnOnce(&dyn Curator) -> Result<T, DirectoryError>) -> Result<T, DirectoryError> {
+        let site = self.board.site();
+        match self.board.seat(site) {
+            Seat::Here(open) => change(&*open.curator),
+            Seat::There(node) => {
+                Err(not_now(format!("node {node} keeps the notes and views of the cluster: ask there")))
+            }
+            Seat::Nowhere => Err(not_now(self.board.nobody_has(site))),
+        }
+    }
+
     /// What a purge of some shards takes: of all of them it is asked where all are.
     fn purging(
         &self,
@@ -99,6 +111,14 @@ impl Curator for Whole {
 
     fn purge(&self, purge: Purge, by: &By) -> Result<Purged, DirectoryError> {
         self.purging(purge, |curator, purge| curator.purge(purge, by))
+    }
+
+    fn put_memos(&self, memos: &[(Option<Memo>, MemoText)], by: &By) -> Result<Vec<Memo>, DirectoryError> {
+        self.at_site(|curator| curator.put_memos(memos, by))
+    }
+
+    fn remove_memo(&self, memo: &Memo, by: &By) -> Result<(), DirectoryError> {
+        self.at_site(|curator| curator.remove_memo(memo, by))
     }
 
     fn import(&self, _name: &str, _by: &By) -> Result<Box<dyn Intake>, DirectoryError> {

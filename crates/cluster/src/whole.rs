@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use archive::{
-    AuditRecord, Deletion, Directory, DirectoryError, Fault, Named, Names, PvEntry, PvId, PvName, RemovedPv, UndoPlan,
-    UndoStep, UndoTo, Undoable,
+    AuditRecord, Deletion, Directory, DirectoryError, Fault, LookAtMemo, Named, Names, PvEntry, PvId, PvName,
+    RemovedPv, UndoPlan, UndoStep, UndoTo, Undoable,
 };
 
 use crate::{
@@ -181,6 +181,11 @@ impl Directory for Whole {
         let plan =
             self.board.list(shard, |list| list.undo_plan(local)).unwrap_or(Err(DirectoryError::no_order(number)));
         Ok(undo_of(shard, plan.map_err(|error| of_order(error, number))?))
+    }
+
+    /// The site keeps them.
+    fn memos(&self, before: u64, look: &mut LookAtMemo<'_>) -> Result<(), DirectoryError> {
+        self.board.list(self.board.site(), |list| list.memos(before, look)).unwrap_or(Ok(()))
     }
 
     fn ledger_of(&self, pv: PvId, name: &str) -> Option<(PvId, PvId)> {

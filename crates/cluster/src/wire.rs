@@ -194,7 +194,7 @@ const CONNECTIONS: [Connection; 4] =
     [Connection::Searching, Connection::Connected, Connection::Disconnected, Connection::Paused];
 const ADDED: [Added; 3] = [Added::New, Added::Already, Added::Changed];
 const CHANGES: [Change; 3] = [Change::Done, Change::Already, Change::Unknown];
-const FAULTS: [Fault; 4] = [Fault::NotNow, Fault::NameTaken, Fault::NothingThere, Fault::Failed];
+const FAULTS: [Fault; 5] = [Fault::NotNow, Fault::NameTaken, Fault::NothingThere, Fault::Failed, Fault::NoRoom];
 
 fn place<T: PartialEq>(of: &[T], wanted: &T) -> u8 {
     of.iter().position(|one| one == wanted).unwrap_or(0) as u8

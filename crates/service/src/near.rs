@@ -51,7 +51,7 @@ impl Ask {
     }
 
     /// What to do about a name that nobody has.
-    pub(crate) fn did_you_mean(&self, name: &str) -> String {
+    pub fn did_you_mean(&self, name: &str) -> String {
         match self.near(name) {
             near if near.is_empty() => "GET /api/v1/pvs?match= finds names".to_owned(),
             near => format!("did you mean {}?", near.join(" or ")),

@@ -154,6 +154,7 @@ impl From<DirectoryError> for Refusal {
             Fault::NotNow => Code::StoreRefused,
             Fault::NameTaken => Code::Conflict,
             Fault::NothingThere => Code::UnknownPv,
+            Fault::NoRoom => Code::TooLarge,
             Fault::Failed => Code::Internal,
         };
         Refusal::new(code, message)

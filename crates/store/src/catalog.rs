@@ -15,6 +15,7 @@ pub(crate) mod image;
 pub(crate) mod imports;
 pub(crate) mod last_names;
 mod lost;
+pub(crate) mod memos;
 mod mend;
 mod metadata_rows;
 mod pvs;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use archive::{
     AuditRecord, By, Curator, DataFate, Deletion, Directory, DirectoryError, Fault, Health, ImportedPart, Intake,
-    Names, Partition, Purge, Purged, PvEntry, PvId, PvName, PvSize, Record, RemovedPv, Storage, UndoPlan, Undoable,
-    Watermark,
+    LookAtMemo, Memo, MemoText, Names, Partition, Purge, Purged, PvEntry, PvId, PvName, PvSize, Record, RemovedPv,
+    Storage, UndoPlan, Undoable, Watermark,
 };
 use sample::TimeRange;
 
@@ -16,8 +16,9 @@ impl From<Error> for DirectoryError {
         let fault = match &error {
             Error::Refused { .. } | Error::Busy => Fault::NotNow,
             away if away.is_away() => Fault::NotNow,
-            Error::NameTaken { .. } => Fault::NameTaken,
+            Error::NameTaken { .. } | Error::ViewTaken { .. } => Fault::NameTaken,
             Error::NothingThere { .. } | Error::NoOrder { .. } | Error::UnknownPv { .. } => Fault::NothingThere,
+            Error::NoRoomForMemos => Fault::NoRoom,
             _ => Fault::Failed,
         };
         DirectoryError { fault, message: error.to_string() }
@@ -67,6 +68,10 @@ impl Directory for Reader {
 
     fn undo_plan(&self, number: u64) -> Result<UndoPlan, DirectoryError> {
         Ok(Reader::undo_plan(self, number)?)
+    }
+
+    fn memos(&self, before: u64, look: &mut LookAtMemo<'_>) -> Result<(), DirectoryError> {
+        Ok(Reader::memos(self, before, look)?)
     }
 
     fn own(&self, name: &str) -> Option<PvId> {
@@ -128,6 +133,14 @@ impl Curator for Writer {
 
     fn purge(&self, purge: Purge, by: &By) -> Result<Purged, DirectoryError> {
         Ok(Writer::purge(self, purge, by)?)
+    }
+
+    fn put_memos(&self, memos: &[(Option<Memo>, MemoText)], by: &By) -> Result<Vec<Memo>, DirectoryError> {
+        Ok(Writer::put_memos(self, memos, by)?)
+    }
+
+    fn remove_memo(&self, memo: &Memo, by: &By) -> Result<(), DirectoryError> {
+        Ok(Writer::remove_memo(self, memo, by)?)
     }
 
     fn import(&self, name: &str, by: &By) -> Result<Box<dyn Intake>, DirectoryError> {

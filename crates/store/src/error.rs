@@ -101,6 +101,13 @@ pub enum Error {
         /// What was looked for, and where.
         what: String,
     },
+    /// Another view has that name.
+    ViewTaken {
+        /// The name.
+        name: String,
+    },
+    /// There are as many notes and views as an archive keeps.
+    NoRoomForMemos,
     /// No order of that number can be taken back.
     NoOrder {
         /// The number.
@@ -206,6 +213,8 @@ impl fmt::Display for Error {
                 write!(f, "{name} is an alias of the PV {owner} already; remove the alias first")
             }
             Error::NothingThere { what } => write!(f, "there is no {what}"),
+            Error::ViewTaken { name } => write!(f, "there is a view called {name} already; remove that one first"),
+            Error::NoRoomForMemos => f.write_str("there is no room for more notes and views; remove some"),
             Error::NoOrder { number } => f.write_str(&DirectoryError::no_order(*number).message),
             Error::CannotDo { doing, reason } => write!(f, "cannot {doing}: {reason}"),
             Error::UnreadSegment { path, source } => write!(f, "the segment {path} cannot be read: {source}"),

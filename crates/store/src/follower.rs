@@ -11,8 +11,8 @@ use std::{
 };
 
 use archive::{
-    AuditRecord, Deletion, Directory, DirectoryError, Fault, Names, PvEntry, PvId, PvName, RemovedPv, UndoPlan,
-    Undoable,
+    AuditRecord, Deletion, Directory, DirectoryError, Fault, LookAtMemo, Names, PvEntry, PvId, PvName, RemovedPv,
+    UndoPlan, Undoable,
 };
 use shared::{Follow, Seq, Shard, Shared};
 
@@ -159,6 +159,10 @@ impl Directory for Follower {
     fn undo_plan(&self, number: u64) -> Result<UndoPlan, DirectoryError> {
         let known = self.known();
         undo::plan(known.catalog()?, &known.registry, number)?.ok_or_else(|| DirectoryError::no_order(number))
+    }
+
+    fn memos(&self, before: u64, look: &mut LookAtMemo<'_>) -> Result<(), DirectoryError> {
+        Ok(self.known().catalog()?.memos(before, look)?)
     }
 
     fn own(&self, name: &str) -> Option<PvId> {

@@ -32,6 +32,7 @@ pub mod fuzz;
 mod head;
 mod health;
 mod log;
+mod memos;
 mod outbox;
 mod owned;
 mod places;

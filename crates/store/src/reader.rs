@@ -7,8 +7,8 @@ use std::{
 };
 
 use archive::{
-    AuditRecord, Deletion, GapScope, Health, Names, Partition, PvEntry, PvId, PvName, PvSize, RemovedPv, UndoPlan,
-    Undoable, Watermark, structure::paths,
+    AuditRecord, Deletion, GapScope, Health, LookAtMemo, Names, Partition, PvEntry, PvId, PvName, PvSize, RemovedPv,
+    UndoPlan, Undoable, Watermark, structure::paths,
 };
 use sample::{Gap, GapCause, Metadata, Sample, TimeRange, Timestamp, Value, ValueType};
 
@@ -121,6 +121,11 @@ impl Reader {
     /// Lines of the audit with lower numbers than `before`, the newest first, at most so many.
     pub fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, Error> {
         self.engine.catalog.audit(before, limit)
+    }
+
+    /// Shows memos to `look`, the newest first; see `Directory`.
+    pub fn memos(&self, before: u64, look: &mut LookAtMemo<'_>) -> Result<(), Error> {
+        self.engine.catalog.memos(before, look)
     }
 
     /// The orders that can be taken back, the newest first, those of more than a day ago perhaps among them.

@@ -16,7 +16,10 @@ use sample::{Gap, GapCause, Sample, Timestamp};
 
 use crate::{
     Error, Reader, Writer,
-    catalog::registry::{Change, Registry},
+    catalog::{
+        Catalog,
+        registry::{Change, Registry},
+    },
     engine::Engine,
 };
 
@@ -34,6 +37,13 @@ impl Engine {
             self.registry_mut().apply(&change);
         }
         Ok(made)
+    }
+
+    /// Changes what the catalogue has beside PVs, in turn with changes of their list.
+    pub(crate) fn change_catalog<T>(&self, change: impl FnOnce(&Catalog) -> Result<T, Error>) -> Result<T, Error> {
+        let _registering = self.settled(|| self.registering.lock().expect("no holder of this lock panics"))?;
+        self.refuse_if_closed()?;
+        change(&self.catalog)
     }
 }
 

@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use crate::{
     api::{
         aligned, at, bins, computed, deletions, diff, gaps, groups, import, import_lines, ledger, live, login, many,
-        policies, pvs, removals, roster, samples, status, tokens, undo, view, when,
+        memos, policies, pvs, removals, roster, samples, status, tokens, undo, view, when,
     },
     appliance::{
         aliases, configuration, details, engine, flags, losses, manage, measures, parameters, rates, reports,
@@ -143,6 +143,16 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/api/v1/undo", "Orders that can be taken back", undo::list),
     get("/api/v1/undo/{number}", "What taking an order back would do", undo::plan),
     post("/api/v1/undo/{number}", Operate, "Take an order back", undo::undo),
+    get("/api/v1/notes", "Notes on times and PVs, the newest first", memos::notes),
+    post("/api/v1/notes", Operate, "Write notes, those of an export too", memos::write_notes),
+    get("/api/v1/notes/{number}", "A note", memos::note),
+    put("/api/v1/notes/{number}", Operate, "Write a note anew", memos::change_note),
+    Route { right: Some(Operate), ..delete("/api/v1/notes/{number}", "Take a note away", memos::remove_note) },
+    get("/api/v1/views", "Views that were saved, the newest first", memos::views),
+    post("/api/v1/views", Operate, "Save views under names, those of an export too", memos::save_views),
+    get("/api/v1/views/{number}", "A saved view", memos::view),
+    put("/api/v1/views/{number}", Operate, "Save a view anew", memos::change_view),
+    Route { right: Some(Operate), ..delete("/api/v1/views/{number}", "Take a saved view away", memos::remove_view) },
     get("/api/v1/audit", "Who changed what is in the archive, the newest first", roster::audit),
     get("/api/v1/live", "New samples and changes of state as Server-Sent Events", live::show),
     // Who asks, and what they may do.
@@ -158,6 +168,7 @@ pub(crate) static ROUTES: &[Route] = &[
     delete("/api/v1/tokens/{id}", "Revoke a token", tokens::revoke),
     open(Method::Get, "/login", "The web page, to log in", ui::index),
     open(Method::Get, "/manage", "The web page, to run the archiver", ui::index),
+    get("/v/{number}", "To what a saved view shows", memos::follow),
     get("/api/v1/openapi.json", "The description of all of this", openapi),
     // The URLs of the Archiver Appliance.
     get("/retrieval/data/{*call}", "Samples as the Archiver Appliance gives them", retrieval::get_data),

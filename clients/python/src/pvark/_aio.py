@@ -126,6 +126,13 @@ class AsyncArchiver:
     undoable = _Asks(_talks.undoable)
     undo_plan = _Asks(_talks.undo_plan)
     undo = _Asks(_talks.undo)
+    notes = _Asks(_talks.notes)
+    note = _Asks(_talks.note)
+    remove_note = _Asks(_talks.remove_note)
+    views = _Asks(_talks.views)
+    saved_view = _Asks(_talks.saved_view)
+    save_view = _Asks(_talks.save_view)
+    remove_view = _Asks(_talks.remove_view)
 
     async def live(self, *pvs: Names, since: Moment | None = None) -> AsyncIterator[Update]:
         """New samples and changes of connection as they come, for ever. Ends with ConnectionFailed."""

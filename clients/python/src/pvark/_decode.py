@@ -23,10 +23,12 @@ from ._models import (
     Gap,
     Intervals,
     Metadata,
+    Note,
     Order,
     Pv,
     Reason,
     Samples,
+    SavedView,
     Statistics,
     Status,
     Undo,
@@ -357,6 +359,26 @@ def undo(answer: Mapping[str, Any]) -> Undo:
     done = {row["name"]: row["status"] for row in rows if row["status"] != "refused"}
     refused = {row["name"]: row["message"] for row in rows if row["status"] == "refused"}
     return Undo(order(answer, len(rows)), done, refused)
+
+
+def _written(answer: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **{name: answer[name] for name in ("number", "text", "by", "origin")},
+        "pvs": tuple(answer["pvs"]),
+        "start": maybe_from_iso(answer["from"]),
+        "end": maybe_from_iso(answer["to"]),
+        "time": from_iso(answer["time"]),
+    }
+
+
+def note(answer: Mapping[str, Any]) -> Note:
+    """One note of `/notes`."""
+    return Note(**_written(answer))
+
+
+def saved_view(answer: Mapping[str, Any]) -> SavedView:
+    """One view of `/views`."""
+    return SavedView(**_written(answer), **{name: answer[name] for name in ("name", "query", "link")})
 
 
 def gap(answer: Mapping[str, Any]) -> Gap:

@@ -263,6 +263,36 @@ class Undo:
 
 
 @dataclass(frozen=True)
+class Note:
+    """What somebody wrote about a time, about PVs, or about both."""
+
+    number: int
+    text: str
+    pvs: tuple[str, ...]
+    start: np.datetime64 | None
+    """About which time; None if about none."""
+    end: np.datetime64 | None
+    """Until when; None of a moment."""
+    by: str
+    time: np.datetime64
+    """When it was written."""
+    origin: str
+    """Who wrote it in another archive, and when, if it was brought from there."""
+
+
+@dataclass(frozen=True)
+class SavedView(Note):
+    """What a page showed, under a name."""
+
+    name: str
+    """Behind its folders, as `operation/trips/water`."""
+    query: str
+    """What stands behind the ? of the page's address."""
+    link: str
+    """A short link to it, as a path on the archiver."""
+
+
+@dataclass(frozen=True)
 class Gap:
     """A time in which a PV was not recorded, or not completely."""
 

@@ -25,9 +25,11 @@ from ._models import (
     Intervals,
     ManySamples,
     Metadata,
+    Note,
     Order,
     Pv,
     Samples,
+    SavedView,
     Statistics,
     Status,
     Undo,
@@ -293,6 +295,63 @@ def undo(number: int) -> Talk[Undo]:
     """Takes back the order of that number, for those of its PVs that were not changed again since: they get their
     settings again, or come back into the archive with their samples. Orders can be taken back for a day."""
     return _decode.undo((yield of_json("POST", f"/undo/{number:d}")))
+
+
+def notes(
+    words: str = "", *, pv: str | None = None, t0: Moment | None = None, t1: Moment | None = None
+) -> Talk[list[Note]]:
+    """Notes, the newest first: those that have all of these words in any order, about this PV, about a time in the
+    range."""
+    return [_decode.note(row) for row in (yield from _memos("notes", words, {"pv": pv} | time_range(t0, t1)))]
+
+
+def note(text: str, *pvs: Names, t0: Moment | None = None, t1: Moment | None = None) -> Talk[Note]:
+    """Writes a note about PVs and about the moment `t0`, or the time from there until `t1`."""
+    body = {"text": text, "pvs": flat(pvs)} | time_range(t0, t1)
+    return _decode.note((yield of_json("POST", "/notes", body=body))["notes"][0])
+
+
+def remove_note(number: int) -> Talk[Note]:
+    """Takes a note away, which it gives."""
+    return _decode.note((yield of_json("DELETE", f"/notes/{number:d}")))
+
+
+def views(words: str = "", *, folder: str | None = None) -> Talk[list[SavedView]]:
+    """Views that were saved, the newest first: those that have all of these words in any order, in this folder."""
+    return [_decode.saved_view(row) for row in (yield from _memos("views", words, {"folder": folder}))]
+
+
+def saved_view(name: str) -> Talk[SavedView]:
+    """The view that was saved under a name."""
+    found = (yield of_json("GET", "/views", {"name": name}))["views"]
+    if not found:
+        raise UnexpectedAnswer(f"there is no view {name!r}; views() lists them")
+    return _decode.saved_view(found[0])
+
+
+def save_view(name: str, query: str, text: str = "", pvs: Iterable[Names] = ()) -> Talk[SavedView]:
+    """Saves what a page shows, the part of its address behind the `?`, under a name behind its folders. A view takes
+    the place of the one that has its name."""
+    body = {"name": name, "query": query, "text": text, "pvs": flat(pvs)}
+    return _decode.saved_view((yield of_json("POST", "/views", body=body))["views"][0])
+
+
+def remove_view(name: str) -> Talk[SavedView]:
+    """Takes away the view of a name, which it gives."""
+    view = yield from saved_view(name)
+    return _decode.saved_view((yield of_json("DELETE", f"/views/{view.number:d}")))
+
+
+def _memos(kind: str, words: str, query: dict[str, object]) -> Talk[list[Any]]:
+    found: list[Any] = []
+    before = None
+    while True:
+        asked = {"match": words or None, "limit": PAGE, "before": before} | query
+        page = (yield of_json("GET", f"/{kind}", asked))[kind]
+        found += page
+        if len(page) < PAGE:
+            return found
+        before = page[-1]["number"]
 
 
 def live(pvs: list[str], since: Moment | None) -> Question[Any]:

@@ -207,7 +207,7 @@ impl Parser {
         let Word::Number(seconds) = *self.word() else { return Err(self.unexpected("a length of time like 10 s")) };
         let nanos = seconds * 1e9;
         if !(nanos >= 0.0 && nanos < i64::MAX as f64) {
-            return Err(Fault::syntax(self.place(), format!("{seconds} s is no length of time")));
+            return Err(Fault::syntax(self.place(), format!("{seconds:?} s is no length of time")));
         }
         self.next += 1;
         Ok(Dwell { compare, nanos: nanos.round() as i64 })

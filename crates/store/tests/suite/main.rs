@@ -22,6 +22,7 @@ mod import;
 mod large;
 mod levels;
 mod lookups;
+mod memos;
 mod model;
 mod partitions;
 mod places;

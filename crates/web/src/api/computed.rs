@@ -5,6 +5,7 @@ use std::iter;
 use analysis::{FormulaBin, Statistics, StatisticsWanted, Wants};
 use sample::{TimeRange, Timestamp};
 use serde_json::{Map, Value, json};
+use service::shortened;
 
 use super::when::{expression, units};
 use crate::{
@@ -25,8 +26,10 @@ const LIMIT: usize = 100_000;
 pub(crate) fn formula(call: &Call) -> Answer {
     let (text, range) = (expression(call)?, call.query.range()?);
     let format = call.query.word("format", &FORMATS, Code::UnknownFormat)?;
+    let with_extremes = call.query.word("extremes", &["false", "true"], Code::BadRequest)? == "true";
+    let wants = if with_extremes { Wants::Extremes } else { Wants::Mean };
     match call.query.number("bins")? {
-        Some(count) => bins(call, text, range, count, format),
+        Some(count) => bins(call, text, range, (count, wants), format),
         None => steps(call, text, range, format),
     }
 }
@@ -42,14 +45,15 @@ fn head(text: String, range: TimeRange, units: Option<String>) -> Map<String, Va
     members.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }
 
-fn bins(call: &Call, text: String, range: TimeRange, count: usize, format: &str) -> Answer {
-    let with_extremes = call.query.word("extremes", &["false", "true"], Code::BadRequest)? == "true";
-    let wants = if with_extremes { Wants::Extremes } else { Wants::Mean };
+fn bins(call: &Call, text: String, range: TimeRange, (count, wants): (usize, Wants), format: &str) -> Answer {
     let (bins, units) = call.ask.formula_bins(&text, range, units(&call.query)?, count, wants)?;
     let rows = bins.map(|bin| bin.map(Some).map_err(Refusal::from));
     if format == "csv" {
-        let heading =
-            if with_extremes { "start,end,mean,min,max,covered,made_of\n" } else { "start,end,mean,covered,made_of\n" };
+        let heading = if wants == Wants::Extremes {
+            "start,end,mean,min,max,covered,made_of\n"
+        } else {
+            "start,end,mean,covered,made_of\n"
+        };
         return call.list(CSV, Frame::headed(heading), rows, |out, bin| {
             put_csv(out, &bin);
             Ok(())
@@ -128,7 +132,7 @@ pub(crate) fn stats(call: &Call) -> Answer {
     let format = call.query.word("format", &FORMATS, Code::UnknownFormat)?;
     let wanted = StatisticsWanted {
         percentiles: percentiles(&call.query)?,
-        above: call.query.number("above")?,
+        above: above(&call.query)?,
         histogram: call.query.number("histogram")?.unwrap_or(0),
     };
     let (found, units) = call.ask.statistics(&text, range, units(&call.query)?, wanted)?;
@@ -140,12 +144,21 @@ pub(crate) fn stats(call: &Call) -> Answer {
     }
 }
 
+/// The limit above which times are added up; any number but NaN, beside which nothing lies.
+fn above(query: &Params) -> Result<Option<f64>, Refusal> {
+    let Some(given) = query.get("above") else { return Ok(None) };
+    let number = given.parse().ok().filter(|number: &f64| !number.is_nan());
+    let refusal = || Refusal::new(Code::BadRequest, format!("above is {:?}, expected a number", shortened(given)));
+    number.map(Some).ok_or_else(refusal)
+}
+
 /// `5,50,95`
 fn percentiles(query: &Params) -> Result<Vec<f64>, Refusal> {
     let given = query.get("percentiles").unwrap_or("5,50,95");
     let read = given.split(',').map(|text| text.trim().parse());
-    let refusal =
-        |_| Refusal::new(Code::BadRequest, format!("percentiles is {given:?}, expected numbers like 5,50,95"));
+    let refusal = |_| {
+        Refusal::new(Code::BadRequest, format!("percentiles is {:?}, expected numbers like 5,50,95", shortened(given)))
+    };
     read.collect::<Result<_, std::num::ParseFloatError>>().map_err(refusal)
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     let after = call.query.time("after")?.unwrap_or_else(now);
     let seconds = call.query.number("usual")?.unwrap_or(USUAL);
     let usual = Duration::try_from_secs_f64(seconds).map_err(|_| {
-        Refusal::new(Code::BadRequest, format!("usual is {seconds}, expected seconds before the first time"))
+        Refusal::new(Code::BadRequest, format!("usual is {seconds:?}, expected seconds before the first time"))
     })?;
     let names = names(&call.ask, &call.query, &call.body)?;
     call.ask.lease.grow_by(names.len(), COMPARED_BYTES)?;

@@ -94,7 +94,8 @@ pub(super) fn known(ask: &Ask, names: Vec<String>) -> Result<Vec<Named>, Refusal
     let more = unknown.len() - told.len();
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     let message = format!("no PV of this archive is called {}{rest}", told.join(", "));
-    Err(Refusal::new(Code::UnknownPv, message).hint("GET /api/v1/pvs?match= finds names"))
+    let hint = unknown.first().map(|name| ask.did_you_mean(name)).unwrap_or_default();
+    Err(Refusal::new(Code::UnknownPv, message).hint(hint))
 }
 
 /// `GET` or `POST /samples`

@@ -14,6 +14,7 @@ pub(crate) mod ledger;
 pub(crate) mod live;
 pub(crate) mod login;
 pub(crate) mod many;
+pub(crate) mod memos;
 pub(crate) mod policies;
 pub(crate) mod pvs;
 pub(crate) mod removals;

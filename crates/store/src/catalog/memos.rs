@@ -1,0 +1,240 @@
+//! Memos in the catalogue: what people write beside the samples, in tables that are made with the first.
+
+use std::collections::BTreeMap;
+
+use archive::{Action, AuditRecord, By, LookAtMemo, MEMOS_BYTES_MAX, MEMOS_MAX, Memo, MemoKind, MemoText, PvName};
+use minicbor::{Decode, Encode};
+use redb::{ReadableTable, ReadableTableMetadata, TableDefinition};
+use sample::Timestamp;
+
+use super::{
+    Catalog,
+    changes::Transaction,
+    pvs::put_audit,
+    pvs_wire::{ByRow, by, by_row},
+    tables::{META, unreadable},
+};
+use crate::Error;
+
+/// Number → a memo. Not there in archives in which none was written.
+pub(super) const MEMOS: TableDefinition<u64, &[u8]> = TableDefinition::new("memos");
+/// Name of a view → its number.
+pub(super) const VIEWS: TableDefinition<&str, u64> = TableDefinition::new("views");
+/// The number of the next one, and how many bytes all of them take.
+const NEXT: &str = "next_memo";
+const BYTES: &str = "memos_bytes";
+/// So much of a memo the audit repeats.
+const TOLD_CHARS: usize = 80;
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct Row {
+    #[n(0)]
+    kind: String,
+    #[n(1)]
+    name: String,
+    #[n(2)]
+    text: String,
+    #[n(3)]
+    query: String,
+    #[n(4)]
+    pvs: Vec<String>,
+    #[n(5)]
+    from: Option<i64>,
+    #[n(6)]
+    to: Option<i64>,
+    #[n(7)]
+    origin: String,
+    #[n(8)]
+    made: ByRow,
+    #[n(9)]
+    changed: Option<ByRow>,
+}
+
+impl Catalog {
+    /// Shows memos to `look`, the newest first, those alone that have lower numbers than `before`, until it says no.
+    pub(crate) fn memos(&self, before: u64, look: &mut LookAtMemo<'_>) -> Result<(), Error> {
+        self.read(|tables| {
+            let table = match tables.0.open_table(MEMOS) {
+                Ok(table) => table,
+                Err(redb::TableError::TableDoesNotExist(_)) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            };
+            for row in table.range(..before)?.rev() {
+                let (number, bytes) = row?;
+                if !look(memo(number.value(), bytes.value()).ok_or(unreadable("a memo"))?) {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Keeps memos, each in the place of the one that is given with it, or as a new one, all in one change.
+    pub(crate) fn put_memos(&self, memos: &[(Option<Memo>, MemoText)], by: &By) -> Result<PutMemos, Error> {
+        self.ordered(|| {
+            self.write_audited(|transaction| {
+                let put = match placed(transaction, memos, by)? {
+                    Placed::Memos(put) => put,
+                    Placed::Not(why) => return Ok(why),
+                };
+                let mut lines = Vec::with_capacity(put.len());
+                for (memo, row) in &put {
+                    transaction.open_table(MEMOS)?.insert(memo.number, row.as_slice())?;
+                    lines.push(line(put_action(memo.text.kind), memo, by));
+                }
+                put_audit(transaction, &lines)?;
+                Ok(PutMemos::Kept(put.into_iter().map(|(memo, _)| memo).collect()))
+            })
+        })
+    }
+
+    /// Takes a memo away.
+    pub(crate) fn remove_memo(&self, memo: &Memo, by: &By) -> Result<(), Error> {
+        self.ordered(|| {
+            self.write_audited(|transaction| {
+                let removed = transaction.open_table(MEMOS)?.remove(memo.number)?.map(|row| row.value().len() as u64);
+                let Some(removed) = removed else { return Ok(()) };
+                transaction.open_table(VIEWS)?.remove(memo.text.name.as_str())?;
+                let bytes = number_of(transaction, BYTES)?.saturating_sub(removed);
+                transaction.open_table(META)?.insert(BYTES, bytes)?;
+                put_audit(transaction, &[line(remove_action(memo.text.kind), memo, by)])
+            })
+        })
+    }
+}
+
+/// What became of memos that were to be kept.
+#[derive(Debug)]
+pub(crate) enum PutMemos {
+    /// They are, as they are here.
+    Kept(Vec<Memo>),
+    /// There is no room for them.
+    Full,
+    /// Another view has this name.
+    Taken(String),
+}
+
+/// Where memos will stand, or why none does.
+enum Placed {
+    Memos(Vec<(Memo, Vec<u8>)>),
+    Not(PutMemos),
+}
+
+/// Gives memos their numbers and views their names, if there is room for all and no name is another's.
+fn placed(transaction: &Transaction, memos: &[(Option<Memo>, MemoText)], by: &By) -> Result<Placed, redb::Error> {
+    let table = transaction.open_table(MEMOS)?;
+    let (mut bytes, mut next) = (number_of(transaction, BYTES)?, number_of(transaction, NEXT)?.max(1));
+    let mut count = table.len()?;
+    let mut views: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut put = Vec::with_capacity(memos.len());
+    for (former, text) in memos {
+        let memo = written(former.as_ref(), text.clone(), next, by);
+        let row = memo_bytes(&memo);
+        let before = table.get(memo.number)?.map(|row| row.value().len() as u64);
+        count += u64::from(before.is_none());
+        bytes = (bytes + row.len() as u64).saturating_sub(before.unwrap_or(0));
+        next = next.max(memo.number + 1);
+        if text.kind == MemoKind::View && views.insert(&text.name, memo.number).is_some() {
+            return Ok(Placed::Not(PutMemos::Taken(text.name.clone())));
+        }
+        put.push((memo, row));
+    }
+    if bytes > MEMOS_BYTES_MAX || count > MEMOS_MAX {
+        return Ok(Placed::Not(PutMemos::Full));
+    }
+    if let Some(name) = name_views(transaction, memos, &views)? {
+        return Ok(Placed::Not(PutMemos::Taken(name)));
+    }
+    let mut meta = transaction.open_table(META)?;
+    meta.insert(BYTES, bytes)?;
+    meta.insert(NEXT, next)?;
+    Ok(Placed::Memos(put))
+}
+
+/// Gives views their names, and takes from them those that they had. A name that another one has is given back, and nothing is done.
+fn name_views(
+    transaction: &Transaction,
+    memos: &[(Option<Memo>, MemoText)],
+    views: &BTreeMap<&str, u64>,
+) -> Result<Option<String>, redb::Error> {
+    let mut names = transaction.open_table(VIEWS)?;
+    for (name, number) in views {
+        if names.get(*name)?.is_some_and(|owner| owner.value() != *number) {
+            return Ok(Some((*name).to_owned()));
+        }
+    }
+    for former in memos.iter().filter_map(|(former, _)| former.as_ref()) {
+        names.remove(former.text.name.as_str())?;
+    }
+    for (name, number) in views {
+        names.insert(*name, *number)?;
+    }
+    Ok(None)
+}
+
+fn number_of(transaction: &Transaction, name: &str) -> Result<u64, redb::Error> {
+    Ok(transaction.open_table(META)?.get(name)?.map_or(0, |number| number.value()))
+}
+
+/// A memo that takes the place of another, or is a new one with that number.
+fn written(former: Option<&Memo>, text: MemoText, next: u64, by: &By) -> Memo {
+    match former {
+        Some(former) => Memo { text, changed: Some(by.clone()), ..former.clone() },
+        None => Memo { number: next, text, made: by.clone(), changed: None },
+    }
+}
+
+fn put_action(kind: MemoKind) -> Action {
+    match kind {
+        MemoKind::Note => Action::NoteWritten,
+        MemoKind::View => Action::ViewSaved,
+    }
+}
+
+fn remove_action(kind: MemoKind) -> Action {
+    match kind {
+        MemoKind::Note => Action::NoteRemoved,
+        MemoKind::View => Action::ViewRemoved,
+    }
+}
+
+fn line(action: Action, memo: &Memo, by: &By) -> AuditRecord {
+    let said = if memo.text.name.is_empty() { &memo.text.text } else { &memo.text.name };
+    let told: String = said.chars().take(TOLD_CHARS).collect();
+    let detail = format!("{} {}: {told}", memo.text.kind.name(), memo.number);
+    AuditRecord { detail, ..AuditRecord::new(action, by) }
+}
+
+fn memo_bytes(memo: &Memo) -> Vec<u8> {
+    let MemoText { kind, name, text, query, pvs, from, to, origin } = &memo.text;
+    let row = Row {
+        kind: kind.name().to_owned(),
+        name: name.clone(),
+        text: text.clone(),
+        query: query.clone(),
+        pvs: pvs.iter().map(ToString::to_string).collect(),
+        from: from.map(Timestamp::nanos),
+        to: to.map(Timestamp::nanos),
+        origin: origin.clone(),
+        made: by_row(&memo.made),
+        changed: memo.changed.as_ref().map(by_row),
+    };
+    minicbor::to_vec(row).expect("writing to memory cannot fail")
+}
+
+fn memo(number: u64, bytes: &[u8]) -> Option<Memo> {
+    let row: Row = minicbor::decode(bytes).ok()?;
+    let kind = [MemoKind::Note, MemoKind::View].into_iter().find(|kind| kind.name() == row.kind)?;
+    let text = MemoText {
+        kind,
+        name: row.name,
+        text: row.text,
+        query: row.query,
+        pvs: row.pvs.iter().map(|pv| PvName::recorded(pv).ok()).collect::<Option<_>>()?,
+        from: row.from.map(Timestamp::from_nanos),
+        to: row.to.map(Timestamp::from_nanos),
+        origin: row.origin,
+    };
+    Some(Memo { number, text, made: by(row.made), changed: row.changed.map(by) })
+}
