@@ -16,6 +16,8 @@ import { snapshotWords as words } from "./words.ts";
 const PVS_MAX = 2000;
 /** No more PVs are plotted together. */
 const PLOTTED_MAX = 50;
+/** Servers and mails take no addresses that are much longer. */
+const ADDRESS_LETTERS_MAX = 10_000;
 const TOLERANCES = [0, 1, 3, 10];
 /** Gaps are looked for so long before A. */
 const BEFORE_A = 1;
@@ -55,6 +57,8 @@ export class Snapshot {
   private rows: SnapshotRow[] = [];
   private taken: { asked: Asked; at: number; before: number | null; unknown: string[] } | null = null;
   private asking: AbortController | null = null;
+  /** What is said where the address does not hold the list. */
+  private notKept = "";
 
   constructor(
     private root: HTMLElement,
@@ -143,8 +147,11 @@ export class Snapshot {
 
   private remember(): void {
     const asked = this.asked();
+    const names = asked && "names" in asked ? asked.names : [];
+    const isKept = names.join("&pv=").length <= ADDRESS_LETTERS_MAX;
+    this.notKept = isKept ? "" : words.notKept;
     rememberPart([
-      ...(asked && "names" in asked ? asked.names.map((name): [string, string] => ["pv", name]) : []),
+      ...(isKept ? names.map((name): [string, string] => ["pv", name]) : []),
       ["match", asked && "match" in asked ? asked.match : ""],
       ["a", this.a.written() === "now" ? "" : this.a.written()],
       ["b", this.b.written()],
@@ -245,7 +252,7 @@ export class Snapshot {
     this.showFiles(found);
     const lacking = count("lacking");
     const changed = isCompared ? count("changed") : null;
-    setText(this.told, words.told(rows.length, changed, lacking, taken.unknown));
+    setText(this.told, words.told(rows.length, changed, lacking, taken.unknown) + this.notKept);
   }
 
   private choose(shown: Shown): void {

@@ -61,7 +61,7 @@ function isChanged(
 export function shownRows(rows: SnapshotRow[], shown: Shown): SnapshotRow[] {
   const lacking = rows.filter(isLacking);
   if (shown === "lacking") return lacking;
-  return rows.filter((row) => !isLacking(row) && (shown === "all" || row.isChanged));
+  return rows.filter((row) => (shown === "all" ? !isLacking(row) : row.isChanged));
 }
 
 /** Nobody recorded it at A, or it had no value yet. */

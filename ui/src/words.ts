@@ -451,6 +451,7 @@ export const snapshotWords = {
   plot: (count: number, found: number) =>
     count < found ? `Plot the first ${count}` : count === 1 ? "Plot it" : `Plot the ${count}`,
   lackingAt: "Not recorded at A",
+  notKept: " The list is too long for an address: whoever opens this one has to paste it again.",
   pv: "PV",
   description: "Description",
   units: "Units",

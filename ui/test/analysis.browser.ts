@@ -186,3 +186,15 @@ test("the plot leads there with its PVs, its cursor and its zone", async () => {
   await page.locator("#more-when").click();
   assert.equal(await page.getByLabel("PV 2", { exact: true }).inputValue(), "SR:MODE");
 });
+
+test("a list that is too long for an address is compared all the same, and that is said", async () => {
+  const like = server.pvs.find((pv) => pv.name === "LAB:TEMP1")!;
+  const names = Array.from({ length: 400 }, (_, i) => `LAB:A-LONG-NAME-OF-A-THERMOMETER:${i}`);
+  server.pvs.push(...names.map((name) => ({ ...like, name })));
+  await page.goto(`${base}?part=snapshot&a=${A}&zone=utc`);
+  await page.getByText("Name PVs and a time A").waitFor();
+  await paste(page, "#snapshot .pv-list", names.join("\n"));
+  await page.getByText("too long for an address").waitFor();
+  assert.equal((await rows()).length, 400);
+  assert.ok(page.url().length < 1000);
+});

@@ -372,7 +372,7 @@ export class TestServer {
 
   /** Lines as they are found, so far apart as `searchMillis` says. */
   private async when(source: Source, expression: string, url: URL, response: ServerResponse): Promise<void> {
-    const missing = /[A-Z][\w:]+/g;
+    const missing = /[A-Z][\w:{}-]*\w/g;
     for (const [name] of expression.matchAll(missing))
       if (source.pv(name) === null)
         throw new Refusal(404, "unknown_pv", `no PV of this archive is called "${name}"`, "look at its name");
