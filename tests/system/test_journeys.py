@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -23,6 +24,14 @@ OUTLIER = "2026-03-03T17:22:10.123456789Z"
 #: PVs of many kinds, 40 of them in one view: half without units, two enums, a text, an array.
 UNITS = ("mA", "kW", "um", "mbar", "degC", "V")
 KINDS = [f"J6:U{i}" for i in range(16)] + [f"J6:N{i}" for i in range(20)] + ["J6:BI", "J6:MBBI", "J6:TEXT", "J6:WAVE"]
+
+
+#: PVs of a snapshot: each has its number as its value, and since the last good fill every 29th has 30 more.
+LIST = [f"J8:P{i:03}" for i in range(300)]
+
+
+def now_of(i: int) -> int:
+    return i + (30 + i // 29 if i % 29 == 0 else 0)
 
 
 def calc(name: str, formula: str, more: str = "", scan: str = "1 second") -> str:
@@ -47,6 +56,7 @@ def records() -> str:
         'record(waveform, "J6:WAVE") { field(FTVL, "DOUBLE") field(NELM, "64") field(PINI, "YES") '
         "field(INP, [1,2,3,4]) }\n",
     ]
+    text.extend(calc(name, f"{now_of(i)}", scan="10 second") for i, name in enumerate(LIST))
     for i in range(16):
         text.append(calc(f"J6:U{i}", f"{i}+RNDM", f'field(EGU, "{UNITS[i % len(UNITS)]}")'))
     text.extend(calc(f"J6:N{i}", f"{10 ** (i % 5)}*(1+RNDM)") for i in range(20))
@@ -97,6 +107,55 @@ def year(server: Pvark) -> None:
         path = f"/api/v1/pvs/J2%3AYEAR/import?import=year&part={date}&type=f64"
         status, _, body = server.request("POST", path, "\n".join(rows).encode())
         assert status == 200, (status, body)
+
+
+def good_fill(server: Pvark) -> datetime:
+    """A day of each PV of the list, up to the last good fill, an hour ago."""
+    good = (datetime.now(UTC) - timedelta(hours=1)).replace(microsecond=0)
+    for i, name in enumerate(LIST):
+        hours = [(good - timedelta(hours=24 - k), f"{i + 0.1 * math.sin(k):.6f}", "NO_ALARM") for k in range(24)]
+        server.take(name, "f64", lines(*hours, (good, i, "NO_ALARM")))
+    return good
+
+
+def five_years(server: Pvark) -> dict[str, object]:
+    """Two PVs over five years, and when A was above 3 while B was 1, by looking at every sample."""
+    begin, days = datetime(2021, 1, 1, tzinfo=UTC), 5 * 365
+    step = timedelta(minutes=10)
+    a = [
+        (begin + k * step, round(2.5 + 0.6 * math.sin(k / 700) + 0.3 * math.sin(k / 11), 4)) for k in range(days * 144)
+    ]
+    b = [(begin + timedelta(hours=36 * k), k % 3 % 2) for k in range(days * 24 // 36)]
+    for part in range(0, len(a), 20_000):
+        rows = "".join(f"{stamp(at)},{value}\n" for at, value in a[part : part + 20_000])
+        path = f"/api/v1/pvs/J9%3AA/import?import=a&part={part}&type=f64"
+        status, _, body = server.request("POST", path, rows.encode())
+        assert status == 200, (status, body)
+    server.take("J9:B", "i32", "".join(f"{stamp(at)},{value}\n" for at, value in b))
+    end = begin + timedelta(days=days)
+    found: list[tuple[str, str]] = []
+    since: datetime | None = None
+    high, on = False, False
+    changes = sorted([(at, "a", value) for at, value in a] + [(at, "b", value) for at, value in b])
+    for i, (at, which, value) in enumerate(changes):
+        if which == "a":
+            high = value > 3
+        else:
+            on = value == 1
+        if i + 1 < len(changes) and changes[i + 1][0] == at:
+            continue
+        if (high and on) != (since is not None):
+            if since is not None:
+                found.append((long_stamp(since), long_stamp(at)))
+            since = at if high and on else None
+    if since is not None:
+        found.append((long_stamp(since), long_stamp(end)))
+    return {"from": stamp(begin), "to": stamp(end), "found": found}
+
+
+def long_stamp(moment: datetime) -> str:
+    """As the archiver writes it, with nine digits."""
+    return f"{stamp(moment)[:-1]}000Z"
 
 
 class Browser:
@@ -155,7 +214,7 @@ def few(module_folder: Path) -> Iterator[Browser]:
         ioc.start()
         server.start()
         names = re.findall(r'record\(\w+, "([^"]+)"', records())
-        server.archive.add(*[name for name in names if name not in ("J11:D", "J11:E")], "J11:NEVER")
+        server.archive.add(*[name for name in names if name not in ("J11:D", "J11:E")], "J11:NEVER", "J9:A", "J9:B")
         server.wait_connected("J1:DCCT", "J1:MODE", "J2:YEAR", "J6:BI", "J6:WAVE", seconds=40)
         trip(server)
         year(server)
@@ -209,6 +268,23 @@ def rates(server: Pvark) -> bool:
 @pytest.mark.timeout(300)
 def test_bookmarks_of_the_appliance_lead_to_what_its_pages_were_for(few: Browser) -> None:
     few.walk("bookmarks")
+
+
+@pytest.mark.timeout(300)
+def test_what_changed_since_the_last_good_fill(few: Browser) -> None:
+    good = good_fill(few.server)
+    # What moved most beside what it usually does comes first, and all of them move by the same usually.
+    changed = [LIST[i] for i in sorted(range(0, 300, 29), reverse=True)]
+    path = few.folder / "snapshot.json"
+    path.write_text(json.dumps({"names": LIST, "good": f"{good:%Y-%m-%d %H:%M:%S}Z", "changed": changed}))
+    few.walk("snapshot", PVARK_SNAPSHOT=str(path))
+
+
+@pytest.mark.timeout(300)
+def test_when_it_was_like_this_in_five_years(few: Browser) -> None:
+    path = few.folder / "when.json"
+    path.write_text(json.dumps(five_years(few.server)))
+    few.walk("when", PVARK_WHEN=str(path))
 
 
 @pytest.mark.timeout(300)

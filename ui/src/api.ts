@@ -204,10 +204,10 @@ export class ApiError extends Error {
   }
 }
 
-const ROOT = "api/v1";
+export const ROOT = "api/v1";
 
 /** What no page of another site can send: by it the archiver knows its own page, through any proxy. */
-const OURS = { "X-Pvark": "1" };
+export const OURS = { "X-Pvark": "1" };
 
 let doubt = (): void => undefined;
 
@@ -244,7 +244,7 @@ async function request<T>(path: string, init: RequestInit = {}, root = ROOT): Pr
   throw refusal;
 }
 
-function refusalOf(response: Response, body: unknown): ApiError {
+export function refusalOf(response: Response, body: unknown): ApiError {
   const error = (body as { error?: { code?: string; message?: string; hint?: string } } | null)?.error;
   const message = error?.message ?? `HTTP ${response.status}`;
   const seconds = Number(response.headers.get("Retry-After") ?? "");
@@ -416,11 +416,12 @@ export interface Moved {
   message?: string;
 }
 
-function post<T>(path: string, body: unknown): Promise<T> {
+export function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   return request(path, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
+    signal,
   });
 }
 

@@ -6,6 +6,8 @@
 //
 // Whoever runs the archiver has a page of their own: manage.ts with manage_add.ts, manage_parts.ts, sheet.ts, reports.ts, list.ts.
 // Its table is pv_table.ts with pv_rows.ts, pv_row.ts, pv_bulk.ts, pv_order.ts, its IOCs manage_iocs.ts. Of IOCs that are lost outage.ts and iocs.ts tell everywhere.
+// What PVs had at a moment, and what changed since another: snapshot.ts with snapshot_rows.ts, snapshot_table.ts. When something held:
+// when.ts with condition.ts, clauses.ts, when_years.ts. Both ask by analysis.ts; part.ts says what of all this an address shows.
 // A wall has wall.ts and renewal.ts; files are handed over by file.ts and svg.ts.
 // What of this is there for whom, and how they log in: login.ts, who.ts.
 
@@ -21,6 +23,7 @@ import { Login } from "./login.ts";
 import { OutageBar } from "./outage.ts";
 import { Overview } from "./overview.ts";
 import { Page } from "./page.ts";
+import { shownPart } from "./part.ts";
 import { Popup } from "./popup.ts";
 import { watchPresses } from "./pressed.ts";
 import { axisOf, isLog, type ValueScale } from "./panes.ts";
@@ -30,10 +33,13 @@ import { Settings } from "./settings.ts";
 import { Search } from "./search.ts";
 import { Share } from "./share.ts";
 import { Manage } from "./manage.ts";
-import { clampRange, isManage, rangeOf, toQuery, ViewStore, type Range, type Shown } from "./state.ts";
+import { clampRange, rangeOf, toQuery, ViewStore, type Range, type Shown } from "./state.ts";
+import { Snapshot } from "./snapshot.ts";
 import { StatusLine } from "./status.ts";
 import { onSystemTheme } from "./style.ts";
+import { iso } from "./time.ts";
 import { noteState } from "./trace.ts";
+import { When } from "./when.ts";
 
 watchPresses();
 
@@ -125,10 +131,13 @@ function toggleLog(name: string): void {
   store.update({ log: isLog(trace, log) ? log.filter((axis) => !axes.includes(axis)) : [...log, axes[0]!] });
 }
 
-function openDetails(name: string): void {
+/** Of a moment so much is told about beside it. */
+const AROUND_SECONDS = 600;
+
+function openDetails(name: string, range: Range = rangeOf(store.view, now())): void {
   const trace = page.trace(name);
   void details.open(name, {
-    range: rangeOf(store.view, now()),
+    range,
     zone: store.view.zone,
     now: now(),
     gaps: trace?.gaps ?? [],
@@ -147,7 +156,13 @@ const page = new Page(
     back: () => store.undo(),
     reach,
   },
-  { toggle: toggleHidden, remove, details: openDetails, archive, settings: (name) => settings.open(name) },
+  {
+    toggle: toggleHidden,
+    remove,
+    details: (name) => openDetails(name),
+    archive,
+    settings: (name) => settings.open(name),
+  },
   { doubt: () => void status.poll(), barred: () => void login.doubt() },
   () => ({ sentence: outage.sentence ?? status.problem }),
 );
@@ -200,7 +215,7 @@ const share = new Share(() => page.shared());
 byId("share-open").addEventListener("click", () => share.open());
 
 listenToKeys(store, {
-  ...{ search, controls, page, look, now, why: openDetails, toggle: toggleHidden },
+  ...{ search, controls, page, look, now, why: (name: string) => openDetails(name), toggle: toggleHidden },
   settings: (name) => settings.open(name),
   share: () => share.open(),
   zoomHeight: (factor) => {
@@ -209,23 +224,47 @@ listenToKeys(store, {
   },
 });
 
-const isManaging = isManage(location.pathname);
+const part = shownPart();
 const manage = new Manage({
   may: (right) => login.may(right),
   zone: () => store.view.zone,
   now,
-  details: openDetails,
+  details: (name) => openDetails(name),
 });
-document.body.dataset.part = isManaging ? "manage" : "plot";
-for (const id of isManaging
-  ? ["nav-manage", "more-manage", "tab-manage"]
-  : ["nav-plot", "more-plot", "tab-plot"])
-  byId(id).setAttribute("aria-current", "page");
+const clock = { zone: () => store.view.zone, now };
+const snapshot = new Snapshot(byId("snapshot"), {
+  ...clock,
+  details: (name, at) => openDetails(name, { from: at - AROUND_SECONDS, to: at + AROUND_SECONDS }),
+});
+const when = new When(byId("when"), { ...clock, palette: () => page.colours });
+document.body.dataset.part = part;
+for (const id of [`nav-${part}`, `more-${part}`, `tab-${part}`])
+  document.getElementById(id)?.setAttribute("aria-current", "page");
+
+/** Begins what is shown beside the plot, and begins it anew where times are to be read in another zone. */
+function startPart(): void {
+  if (part === "snapshot") snapshot.start();
+  if (part === "when") when.start();
+}
 
 /** The view as tiles for a wall, and as it stands within another page. */
 function frames(): void {
   for (const frame of ["wall", "embed"] as const)
     byId<HTMLAnchorElement>(`more-${frame}`).href = `./?${toQuery({ ...store.view, frame })}`;
+  others();
+}
+
+/** The PVs of the plot are those of a snapshot at its cursor, or of a search. */
+function others(): void {
+  if (part !== "plot") return;
+  const { view } = store;
+  const pvs = view.pvs.map(({ name }) => `&pv=${encodeURIComponent(name)}`).join("");
+  const zone = view.zone === "utc" ? "&zone=utc" : "";
+  const at = view.pinned ?? (view.span.kind === "fixed" ? view.span.range.to : null);
+  const moment = at === null ? "" : `&a=${iso(at)}`;
+  for (const id of ["nav-snapshot", "more-snapshot"])
+    byId<HTMLAnchorElement>(id).href = `./?part=snapshot${pvs}${moment}${zone}`;
+  byId<HTMLAnchorElement>("more-when").href = `./?part=when${pvs}${zone}`;
 }
 // A wall has no controls; whoever came there from here goes back by Escape.
 document.addEventListener("keydown", (event) => {
@@ -262,17 +301,23 @@ store.onChange((view, before) => {
   controls.show();
   search.refresh();
   frames();
+  if (view.zone !== before.zone) startPart();
+  if (view.theme !== before.theme) when.retheme();
 });
-onSystemTheme(() => page.retheme());
+onSystemTheme(() => {
+  page.retheme();
+  when.retheme();
+});
 
 async function start(): Promise<void> {
   // The server's clock first: a live view ends at its now.
   await Promise.all([login.ask(), status.poll()]);
   if (!login.mayRead) rightsChanged();
   store.reread();
-  if (isManaging) manage.start();
+  if (part === "manage") manage.start();
   page.take(store.view, null);
   controls.show();
   frames();
+  startPart();
 }
 void start();

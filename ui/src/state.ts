@@ -3,6 +3,7 @@
 // Nothing else is remembered anywhere, so a URL that is mailed, bookmarked or gone back to shows the same again.
 
 import { isPlain, lookText, readLook, type Look } from "./look.ts";
+import { shownPart } from "./part.ts";
 import { isPressed, onRelease } from "./pressed.ts";
 import { iso, type Zone } from "./time.ts";
 import { isNow, parseTime, readRange, Refusal } from "./typed.ts";
@@ -296,7 +297,9 @@ export class ViewStore {
 
   private read(): View {
     // Links that were written by hand may carry the view behind a #.
-    return fromQuery(location.search || location.hash.slice(1), this.now());
+    const view = fromQuery(location.search || location.hash.slice(1), this.now());
+    // Other parts name PVs of their own.
+    return shownPart() === "plot" ? view : { ...view, pvs: [], frame: "whole" };
   }
 
   private set(next: View): void {
@@ -307,8 +310,8 @@ export class ViewStore {
 }
 
 function urlOf(view: View): string {
-  // Where the archiver is managed the view is not shown: of it only theme and zone are said, beside what that page says itself.
-  if (isManage(location.pathname)) {
+  // In other parts the view is not shown: of it only theme and zone are said, beside what that part says itself.
+  if (shownPart() !== "plot") {
     const params = new URLSearchParams(location.search);
     for (const key of ["theme", "zone"]) params.delete(key);
     if (view.theme !== "system") params.set("theme", view.theme);
@@ -317,11 +320,6 @@ function urlOf(view: View): string {
   }
   const query = toQuery(view);
   return query === "" ? location.pathname : `?${query}`;
-}
-
-/** Whether a path is that of the page for whoever runs the archiver. */
-export function isManage(path: string): boolean {
-  return path.endsWith("/manage");
 }
 
 function depthOf(state: unknown): number {

@@ -214,3 +214,40 @@ test("what is said of PVs and of what happened can be read whole, and so can tim
   }
   await page.close();
 });
+
+for (const [what, query] of [
+  ["a snapshot", "part=snapshot&match=*&a=2026-11-20T10:33:01.5Z&b=2026-11-20T09:00:00Z&tol=0"],
+  [
+    "a search",
+    "part=when&q=SR-C02-VA{Gauge:CCG-12}Pressure-I_RBV%20%3E%201%20while%20SR:MODE%20=%203&from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z",
+  ],
+] as const)
+  test(`${what} stays within the window at every width`, async () => {
+    server.me = NOBODY_ASKED;
+    const page = await browser.newPage({ viewport: { width: 1400, height: 850 } });
+    page.setDefaultTimeout(60_000);
+    await page.goto(`${base}?${query}&zone=utc`);
+    await page
+      .locator(":is(#snapshot, #when) .told")
+      .getByText(/PVs:|samples read/)
+      .waitFor();
+    for (const [width, height] of SCREENS) {
+      await page.setViewportSize({ width, height });
+      await settled(page);
+      const beyond = await page.evaluate(() => {
+        const shown = document.querySelector<HTMLElement>(":is(#snapshot, #when):not([hidden])")!;
+        const parts = [...shown.querySelectorAll<HTMLElement>("input, select, button, canvas, .told")].filter(
+          (part) => part.checkVisibility() && !part.closest(".snapshot-table"),
+        );
+        const out = parts.filter((part) => part.getBoundingClientRect().right > innerWidth + 1);
+        const sideways =
+          document.documentElement.scrollWidth - innerWidth + shown.scrollWidth - shown.clientWidth;
+        return [
+          ...out.map((part) => part.className || part.textContent),
+          ...(sideways > 0 ? [`${sideways} px`] : []),
+        ];
+      });
+      assert.deepEqual(beyond, [], `at ${width}`);
+    }
+    await page.close();
+  });

@@ -11,6 +11,7 @@ import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { paste, startChromium } from "./chromium.ts";
 import { overlaps } from "./overlaps.ts";
+import { snapshotJourney, whenJourney, type Walk } from "./questions.ts";
 
 const base = process.env.PVARK_URL!;
 const shots = process.env.PVARK_SHOTS;
@@ -25,14 +26,6 @@ const input = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 async function outside(what: string): Promise<void> {
   console.log(`do: ${what}`);
   assert.equal((await input.next()).value, "done", what);
-}
-
-/** A page of its own for a journey, with what its scripts did wrong. */
-interface Walk {
-  page: Page;
-  /** What is pressed, clicked or opened; names that are typed into a field that has the focus belong to it. */
-  act(what: string, how: () => Promise<unknown>): Promise<void>;
-  actions: string[];
 }
 
 type Journey = (walk: Walk, browser: Browser) => Promise<void>;
@@ -633,6 +626,8 @@ const JOURNEYS: Record<string, { run: Journey; context?: object }> = {
   forty: { run: forty },
   costs: { run: costs },
   bookmarks: { run: bookmarks },
+  snapshot: { run: (walk) => snapshotJourney(base, walk) },
+  when: { run: (walk) => whenJourney(base, walk), context: { timezoneId: "Europe/Paris" } },
   wall: { run: wall },
 };
 

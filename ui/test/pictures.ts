@@ -15,7 +15,7 @@ const BYTES_MAX = 150_000;
 /** States of which docs/page.md shows a picture. */
 const SHOWN = [
   ...["plot-light", "plot-dark", "twenty", "gap", "why", "times", "add", "archiver-gone", "phone"],
-  ...["manage", "manage-iocs", "heat"],
+  ...["manage", "manage-iocs", "heat", "snapshot", "find-when"],
 ];
 
 const folder = new URL("../../docs/pictures", import.meta.url).pathname;

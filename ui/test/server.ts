@@ -7,8 +7,9 @@ import { readFile } from "node:fs/promises";
 import { extname, join, normalize } from "node:path";
 import type { AddressInfo } from "node:net";
 import { floatOf, isoOf, instantOf, type Instant } from "../src/time.ts";
-import type { Json, Me, PvState, Right, WireChunk } from "../src/api.ts";
+import type { Json, Me, PvState, Right, WireChunk, WireGap } from "../src/api.ts";
 import { exactOf } from "../src/decode.ts";
+import { atCsv, diffOf, knownOf, whenLines, type Row, type Source } from "./computed.ts";
 import { FIRST, fixturePvs, type FixtureGap, type FixturePv } from "./pvs.ts";
 
 /** The server steps over samples of a range that has more than this, to answer for years in no time. */
@@ -82,6 +83,10 @@ export class TestServer {
   /** What PVs were given, in order. */
   given: { name: string }[] = [];
   delay = 0;
+  /** Between two lines of a search. */
+  searchMillis = 0;
+  /** Somebody waits for a search. */
+  isSearching = false;
   /** So many seconds the archiver's clock is ahead of the machine's. */
   ahead = 0;
   /** Where PVs stand that are added. */
@@ -305,7 +310,7 @@ export class TestServer {
     if (noun === "status") return send(response, 200, this.status());
     if (noun === "groups") return send(response, 200, { groups: this.groups });
     if (noun === "live") return this.live(url, response);
-    if (noun === "at") return send(response, 200, this.newest((await bodyOf(request)) as string[], url));
+    if (["at", "diff", "view", "when"].includes(noun!)) return this.computed(noun!, request, url, response);
     if (noun !== "pvs") throw new Refusal(404, "unknown_url", `there is no ${url.pathname}`);
     if (!name) {
       const answer = request.method === "POST" ? this.add(await bodyOf(request)) : this.list(url);
@@ -325,6 +330,62 @@ export class TestServer {
     if (verb === "bins") return send(response, 200, this.bins(pv, url));
     if (verb === "samples") return send(response, 200, this.samples(pv, url));
     throw new Refusal(404, "unknown_url", `there is no ${url.pathname}`);
+  }
+
+  /** What is computed of many PVs: those of the list that is sent, or those that fit. */
+  private async computed(
+    noun: string,
+    request: IncomingMessage,
+    url: URL,
+    response: ServerResponse,
+  ): Promise<void> {
+    const source: Source = {
+      pv: (name) => this.pvs.find((pv) => pv.name === name) ?? null,
+      held: (pv, at) => this.lastBefore(pv, instantOf(at))[0] ?? null,
+      gaps: (pv, from, to) =>
+        (this.gaps(pv, { from, to, exactFrom: instantOf(from) }) as { gaps: WireGap[] }).gaps,
+    };
+    const text = await textOf(request);
+    if (noun === "when") return this.when(source, text, url, response);
+    const match = url.searchParams.get("match");
+    const names = match === null ? (JSON.parse(text) as string[]) : null;
+    const isAsked = (pv: FixturePv) =>
+      names ? names.includes(pv.name) : matches(pv.name, match!.toLowerCase());
+    const pvs = this.pvs.filter(isAsked);
+    const time = (key: string) => {
+      const exact = exactOf(url.searchParams.get(key) ?? "");
+      return exact ? floatOf(exact) : this.now();
+    };
+    if (noun === "diff") return send(response, 200, diffOf(source, pvs, time("before"), time("after")));
+    if (noun === "view") return send(response, 200, knownOf(source, pvs, time("from"), time("to")));
+    if (url.searchParams.get("format") === "csv")
+      return void response
+        .writeHead(200, { "Content-Type": "text/csv" })
+        .end(atCsv(source, pvs, time("time")));
+    const unknown = (names ?? []).filter((name) => source.pv(name) === null);
+    const found = this.newest(
+      pvs.map(({ name }) => name),
+      url,
+    );
+    send(response, 200, { ...found, unknown });
+  }
+
+  /** Lines as they are found, so far apart as `searchMillis` says. */
+  private async when(source: Source, expression: string, url: URL, response: ServerResponse): Promise<void> {
+    const missing = /[A-Z][\w:{}-]*\w/g;
+    for (const [name] of expression.matchAll(missing))
+      if (source.pv(name) === null)
+        throw new Refusal(404, "unknown_pv", `no PV of this archive is called "${name}"`, "look at its name");
+    const { from, to } = rangeOf(url);
+    this.isSearching = true;
+    response.writeHead(200, { "Content-Type": "application/x-ndjson" });
+    response.on("close", () => (this.isSearching = false));
+    for (const line of whenLines(source, expression, from, to)) {
+      if (this.searchMillis > 0) await new Promise((resolve) => setTimeout(resolve, this.searchMillis));
+      if (response.destroyed) return;
+      response.write(`${JSON.stringify(line)}\n`);
+    }
+    response.end();
   }
 
   private need(rights: Right[]): void {
@@ -621,14 +682,6 @@ interface Range {
   exactFrom: Instant;
 }
 
-interface Row {
-  t: number;
-  seconds: number;
-  nanos: number;
-  value: Json;
-  severity: number;
-}
-
 function isWithin(gap: FixtureGap, t: number): boolean {
   return t >= gap.from && t < (gap.to ?? Infinity);
 }
@@ -692,9 +745,13 @@ function rangeOf(url: URL): Range {
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Json> {
+  return JSON.parse(await textOf(request)) as Json;
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
   let text = "";
   for await (const part of request) text += String(part);
-  return JSON.parse(text) as Json;
+  return text;
 }
 
 function send(response: ServerResponse, status: number, body: object): void {

@@ -74,6 +74,22 @@ export const STATES: State[] = [
     show: (page, server, base) => iocs(page, server, base),
   },
   {
+    ...{ name: "snapshot", ...DESK, theme: "light" },
+    show: async (page, _, base) => {
+      const moments = "a=2026-11-20T10:33:01.500Z&b=2026-11-20T09:00:00Z";
+      await page.goto(`${base}?part=snapshot&match=*&${moments}&zone=utc&tol=0`);
+      await page.locator("#snapshot .score-bar").first().waitFor();
+    },
+  },
+  {
+    ...{ name: "find-when", ...DESK, theme: "light" },
+    show: async (page, _, base) => {
+      const condition = encodeURIComponent("LAB:TEMP1 > 23.3 while SR:MODE = 3");
+      await page.goto(`${base}?part=when&q=${condition}&${HOUR}`);
+      await page.locator("#when .told").getByText("hatched").waitFor();
+    },
+  },
+  {
     ...{ name: "wall", width: 3840, height: 2160, theme: "dark" },
     show: (page, _, base) => wall(page, base),
   },
