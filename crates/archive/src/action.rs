@@ -55,11 +55,13 @@ pub enum Action {
     TokenRevoked,
     /// An order was taken back, whose number and action stand in `detail`.
     Undone,
+    /// Nodes of a cluster were ordered to do what stands in `detail`.
+    ClusterOrdered,
 }
 
 impl Action {
     /// All actions, in the order of their numbers on disk.
-    pub const ALL: [Action; 23] = [
+    pub const ALL: [Action; 24] = [
         Action::Renamed,
         Action::AliasAdded,
         Action::AliasRemoved,
@@ -83,6 +85,7 @@ impl Action {
         Action::TokenMade,
         Action::TokenRevoked,
         Action::Undone,
+        Action::ClusterOrdered,
     ];
 
     /// Whether what an order does to many PVs is one line: what is said of each is short, or the same of many.
@@ -117,6 +120,7 @@ impl Action {
             Action::TokenMade => "token_made",
             Action::TokenRevoked => "token_revoked",
             Action::Undone => "undone",
+            Action::ClusterOrdered => "cluster_ordered",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use sample::TimeRange;
 
-use crate::{By, DataFate, Deletion, DirectoryError, Intake, Purge, Purged, PvId, PvName};
+use crate::{Action, By, DataFate, Deletion, DirectoryError, Intake, Purge, Purged, PvId, PvName};
 
 /// Changes of the list of PVs without acquisition. Each is durable when it returns, and stands in the audit. Each may wait for a disk.
 pub trait Curator: Send + Sync {
@@ -31,6 +31,9 @@ pub trait Curator: Send + Sync {
 
     /// Gives up what was deleted: it cannot come back, and its space is freed in the background.
     fn purge(&self, purge: Purge, by: &By) -> Result<Purged, DirectoryError>;
+
+    /// Writes down in the audit what was done to something that the list does not know.
+    fn note(&self, action: Action, detail: &str, by: &By) -> Result<(), DirectoryError>;
 
     /// Begins an import, or goes on with the one of that name. Nothing is written before it is given a part.
     fn import(&self, name: &str, by: &By) -> Result<Box<dyn Intake>, DirectoryError>;

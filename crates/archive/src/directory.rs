@@ -112,6 +112,8 @@ pub enum Fault {
     NameTaken,
     /// What it names is not there.
     NothingThere,
+    /// What is there does not let it be done.
+    InTheWay,
     /// Something failed.
     Failed,
 }
