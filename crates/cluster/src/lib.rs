@@ -14,6 +14,7 @@ mod answers;
 mod beat;
 mod board;
 mod claims;
+mod continued;
 mod curator;
 mod format;
 mod members;
