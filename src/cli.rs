@@ -105,7 +105,7 @@ pub(crate) enum Command {
     Policy(Policy),
     /// List the groups and what switches them, or set the switches of one
     Group(Group),
-    /// Say how a cluster stands, move a shard to a node, or let a node have none
+    /// Say how a cluster stands, move a shard to a node, let a node have none, or forget one
     Cluster(Cluster),
     /// Read a whole archive, verify every checksum and say what was found
     Check(Check),
@@ -148,9 +148,8 @@ pub(crate) enum LogFormat {
 
 #[derive(Args, Debug)]
 pub(crate) struct Cluster {
-    /// The config file of a node that runs: it says where the node is and has the key
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: PathBuf,
+    #[command(flatten)]
+    pub(crate) server: Server,
     #[command(subcommand)]
     pub(crate) order: ClusterOrder,
 }
@@ -176,6 +175,13 @@ pub(crate) enum ClusterOrder {
         /// The name of the node
         node: String,
     },
+    /// Reckon no longer with a node that is gone for good
+    Forget {
+        /// The name of the node
+        node: String,
+    },
+    /// Write what nodes share in the newest format that all of them read, when the last one is updated
+    Raise,
 }
 
 /// The archiver that a command talks to.

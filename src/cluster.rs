@@ -26,7 +26,7 @@ use std::{
 };
 
 use archive::{AddRequest, Directory, PvId};
-use cluster::{Answers, Beat, Board, Claims, Follows, Node, Plan, SiteTokens, Whole};
+use cluster::{Answers, Beat, Board, Claims, Follows, Node, Operator, Plan, SiteTokens, Whole};
 use query::Query;
 use remote::{Listener, Offered};
 use service::{Behind, Service};
@@ -71,6 +71,7 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
     let listener = config.nodes.ok_or("[cluster] needs [nodes]")?;
     let shared = backend::open(cluster.shared.clone())?;
     join(&*shared, &cluster)?;
+    let format = reads_format(&*shared)?;
     let run = listener.run;
     is_alone(&*shared, &cluster.node)?;
 
@@ -78,6 +79,7 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
     let folders = Arc::new(Folders::find(&data)?);
     let links = Arc::new(Links::new(listener.key.clone(), run));
     let board = board(&cluster, config.acquire.policies.clone(), &data, &shared, links)?;
+    board.writes(format);
     let opening = Opening {
         store: store_of(config.store, cluster.shards),
         acquire: acquire_of(config.acquire, cluster.shards),
@@ -86,27 +88,24 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
     };
     let shards = Shards::new(board.clone(), shared.clone(), opening, folders.clone()); // network → stores → shared store
     let leaving = Arc::new(AtomicBool::new(false));
-    let node = Answers::new(board.clone(), Arc::new(Wills(shards.clone(), folders.clone())), leaving.clone());
+    let answers_to_nodes =
+        Arc::new(Answers::new(board.clone(), Arc::new(Wills(shards.clone(), folders.clone())), leaving.clone()));
     let whole = Whole::new(board.clone());
     let nodes = {
         let _tasks_run_here = answers.enter();
         let offered = Offered {
             source: Arc::new(Whole::here(board.clone())),
             directory: Arc::new(whole.clone()),
-            cluster: Some(Arc::new(Answering { board: board.clone(), node })),
+            cluster: Some(Arc::new(Answering { board: board.clone(), node: answers_to_nodes.clone() })),
         };
         Listener::start(listener, offered)? // shards here → other nodes
     };
-    let beat = Beat {
-        run,
-        address: cluster.address.clone(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        ..Beat::default()
-    };
-    let at_work = AtWork::begin(Node::new(board.clone(), shared, beat, leaving), &board, &shards, &folders)?;
+    let operator = Arc::new(Operator::new(board.clone(), answers_to_nodes, shared.clone()));
+    let at_work =
+        AtWork::begin(Node::new(board.clone(), shared, first_beat(&cluster, run), leaving), &board, &shards, &folders)?;
 
     let (policies, identity) = (config.web.policies.clone(), config.web.appliance.identity.clone());
-    let service = Service::new(behind(&whole), policies, identity);
+    let service = Service::new(behind(&whole, operator), policies, identity);
     let access = Arc::new(commands::access::begin(config.access, SiteTokens(board.clone()))?);
     let web = {
         let _tasks_run_here = answers.enter();
@@ -132,6 +131,12 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
     Ok(())
 }
 
+/// What this node says of itself before it has anything.
+fn first_beat(cluster: &ClusterConfig, run: u64) -> Beat {
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Beat { run, address: cluster.address.clone(), version, ..Beat::default() }
+}
+
 /// Who has what, of which nothing is known yet.
 fn board(
     cluster: &ClusterConfig,
@@ -147,7 +152,7 @@ fn board(
 }
 
 /// The whole cluster in the place of a store and of acquisition.
-fn behind(whole: &Whole) -> Behind {
+fn behind(whole: &Whole, operator: Arc<Operator>) -> Behind {
     let query = Query::over(whole.clone());
     let whole = Arc::new(whole.clone());
     Behind {
@@ -158,6 +163,7 @@ fn behind(whole: &Whole) -> Behind {
         orders: whole.clone(),
         rulebook: whole.clone(),
         standing: whole,
+        nodes: Some(operator),
     }
 }
 
@@ -181,6 +187,19 @@ fn acquire_of(mut config: acquire::Config, shards: u32) -> acquire::Config {
 
 fn share(whole: usize, shards: u32, least: usize) -> usize {
     (whole / shards as usize).max(least).min(whole)
+}
+
+/// An error if nodes write what this program cannot read.
+fn reads_format(shared: &dyn Shared) -> Result<u32, Failure> {
+    match cluster::in_force(shared)? {
+        format if format <= cluster::FORMAT => Ok(format),
+        format => Err(format!(
+            "the nodes of this cluster write format {format}, and this pvark {} reads {} at most: update it",
+            env!("CARGO_PKG_VERSION"),
+            cluster::FORMAT
+        )
+        .into()),
+    }
 }
 
 /// Says to the shared store which cluster this is, or hears which one it has.
@@ -260,7 +279,7 @@ impl Follows for List {
 /// What this node answers to others.
 struct Answering {
     board: Arc<Board>,
-    node: Answers,
+    node: Arc<Answers>,
 }
 
 impl remote::Cluster for Answering {

@@ -1,10 +1,9 @@
 //! What the command line can do, a file for each command or family of them.
 //!
 //! ```text
-//!   over HTTP, to a running archiver     add, get, when, formula, stats, snapshot, diff, explain, look, admin, memos, access, policy, import, capacity --live
+//!   over HTTP, to a running archiver     add, get, when, formula, stats, snapshot, diff, explain, look, admin, memos, access, policy, import, cluster, capacity --live
 //!   on the files of an archive           check, repair, backup, audit --verify
 //!   both                                 compare
-//!   to nodes of a cluster, by their key  cluster
 //!   an archiver of its own               demo
 //! ```
 //! They share `http` (requests), `typed` (what people type), `print`, `table`, `progress` and `lines` (what they say and write

@@ -33,7 +33,7 @@ const SERVICE: Tiers = &[
     &["ask", "explain"],
     &["account", "find"],
     &["facts", "names", "orders"],
-    &["lists", "policies", "reads", "status"],
+    &["cluster", "lists", "policies", "reads", "status"],
     &["configured", "import", "live", "memos", "near", "removals", "seen", "undo"],
     &["pvs", "reports", "when"],
     &["computed", "diff"],

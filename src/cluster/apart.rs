@@ -70,6 +70,10 @@ impl<S: Shared> Shared for Apart<S> {
         self.call(|shared| shared.beat(node, beat))
     }
 
+    fn forget(&self, node: &str) -> Result<()> {
+        self.call(|shared| shared.forget(node))
+    }
+
     fn beats(&self) -> Result<Vec<(String, Vec<u8>)>> {
         self.call(|shared| shared.beats())
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -201,6 +202,49 @@ def test_shards_move_and_a_node_is_drained_without_a_gap(cluster: Cluster) -> No
         wait_for("nothing to be missing", partial(is_whole, node, begin, end), 30, every=1)
     cluster.command("join", "c")
     wait_for("it to have shards again", lambda: "c" in cluster.seats().values(), 60, every=0.5)
+
+
+def test_orders_to_nodes_stand_in_the_audit_and_a_node_is_forgotten_when_it_is_gone(cluster: Cluster) -> None:
+    a, b = cluster.nodes["a"], cluster.nodes["b"]
+    table = cluster.command("status", node="b").splitlines()
+    assert table[0].split() == ["node", "state", "address", "version", "shards"]
+    assert [line.split()[:2] for line in table[1:]] == [["a", "lives"], ["b", "lives"], ["c", "lives"]]
+
+    def refused(node: Pvark, method: str, path: str, body: dict[str, str] | None = None) -> tuple[int, str]:
+        sent = json.dumps(body).encode() if body else None
+        status, _, answer = node.request(method, f"/api/v1/cluster/{path}", sent)
+        return status, json.loads(answer)["error"]["message"]
+
+    assert refused(a, "DELETE", "nodes/c") == (409, "node c lives: drain it and stop it first")
+    assert refused(a, "POST", "nodes/d/drain")[0] == 404
+    assert refused(a, "POST", "shards/99/move", {"to": "b"})[0] == 404
+    assert refused(a, "POST", "raise")[0] == 409
+    # Each node tells of its own shards, and of all nodes.
+    here = a.json("/api/v1/cluster")["here"]
+    assert {of["shard"] for of in here} == {shard for shard, node in cluster.seats().items() if node == "a"}
+    assert all(of["detached_seconds"] is None for of in here)
+    metrics = a.request("GET", "/metrics")[2].decode()
+    assert f"pvark_cluster_shards_here {len(here)}" in metrics
+    assert 'pvark_cluster_nodes{state="lives"} 3' in metrics
+    # An order may be given to any node. The whole cluster knows who gave it.
+    cluster.command("drain", "c", node="b")
+    cluster.wait_seated("a", "b")
+    cluster.nodes["c"].terminate()
+    wait_for("it to be gone", lambda: '"stopped"' in json.dumps(a.json("/api/v1/cluster")), 30, every=0.5)
+    cluster.command("forget", "c")
+    for node in (a, b):
+        gone = lambda node=node: [of["name"] for of in node.json("/api/v1/cluster")["nodes"]] == ["a", "b"]  # noqa: E731
+        wait_for("every node to know of two alone", gone, 10, every=0.5)
+
+    def told() -> bool:
+        lines = b.json("/api/v1/audit?limit=50")["audit"]
+        return sorted(of["detail"] for of in lines if of["action"] == "cluster_ordered") == ["drain c", "forget c"]
+
+    wait_for("the audit to tell of it everywhere", told, 10, every=0.5)
+    assert "silent" not in str(a.json("/api/v1/status")["problems"])
+    # It may come back, as any node may join.
+    cluster.nodes["c"].start()
+    wait_for("it to have shards", lambda: "c" in cluster.seats().values(), 60, every=0.5)
 
 
 def test_a_node_that_fits_nowhere_is_told_why(cluster: Cluster, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import re
 import secrets
 import signal
 import subprocess
@@ -79,19 +78,15 @@ class Cluster:
 
     def command(self, *arguments: str, node: str = "a") -> str:
         """`pvark cluster …`, asked of a node."""
-        config = self.nodes[node].config_path
-        done = run_program("cluster", "--config", config, *arguments, seconds=90)
+        done = run_program("cluster", "--server", self.nodes[node].url, *arguments, seconds=90)
         assert done.returncode == 0, (arguments, done.stdout, done.stderr)
         return done.stdout
 
     def seats(self, node: str = "a") -> dict[int, str]:
         """Which node has which shard, as one of them sees it; of two that claim one, either."""
-        seats: dict[int, str] = {}
-        for line in self.command("status", node=node).splitlines()[1:]:
-            name, state, _, _, *shards = re.split(r"\s+", line.strip())
-            if state != "silent":
-                seats |= {int(shard): name for shard in shards}
-        return seats
+        standing = self.nodes[node].json("/api/v1/cluster")["nodes"]
+        lively = [of for of in standing if of["state"] in ("lives", "leaves")]
+        return {shard: of["name"] for of in lively for shard in of["shards"]}
 
     def wait_seated(self, *among: str, node: str = "a", seconds: float = 60) -> dict[int, str]:
         """Until every shard, the site included, is at one of these nodes."""

@@ -63,11 +63,13 @@ pub enum Action {
     ViewSaved,
     /// A view, as there, was taken away.
     ViewRemoved,
+    /// Nodes of a cluster were ordered to do what stands in `detail`.
+    ClusterOrdered,
 }
 
 impl Action {
     /// All actions, in the order of their numbers on disk.
-    pub const ALL: [Action; 27] = [
+    pub const ALL: [Action; 28] = [
         Action::Renamed,
         Action::AliasAdded,
         Action::AliasRemoved,
@@ -95,6 +97,7 @@ impl Action {
         Action::NoteRemoved,
         Action::ViewSaved,
         Action::ViewRemoved,
+        Action::ClusterOrdered,
     ];
 
     /// Whether what an order does to many PVs is one line: what is said of each is short, or the same of many.
@@ -133,6 +136,7 @@ impl Action {
             Action::NoteRemoved => "note_removed",
             Action::ViewSaved => "view_saved",
             Action::ViewRemoved => "view_removed",
+            Action::ClusterOrdered => "cluster_ordered",
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use sample::TimeRange;
 
-use crate::{By, DataFate, Deletion, DirectoryError, Fault, Intake, Memo, MemoText, Purge, Purged, PvId, PvName};
+use crate::{
+    Action, By, DataFate, Deletion, DirectoryError, Fault, Intake, Memo, MemoText, Purge, Purged, PvId, PvName,
+};
 
 /// Changes of the list of PVs without acquisition. Each is durable when it returns, and stands in the audit. Each may wait for a disk.
 pub trait Curator: Send + Sync {
@@ -44,6 +46,9 @@ pub trait Curator: Send + Sync {
         let _ = (memo, by);
         Ok(())
     }
+
+    /// Writes down in the audit what was done to something that the list does not know.
+    fn note(&self, action: Action, detail: &str, by: &By) -> Result<(), DirectoryError>;
 
     /// Begins an import, or goes on with the one of that name. Nothing is written before it is given a part.
     fn import(&self, name: &str, by: &By) -> Result<Box<dyn Intake>, DirectoryError>;

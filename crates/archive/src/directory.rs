@@ -120,6 +120,8 @@ pub enum Fault {
     NothingThere,
     /// It is more than is kept.
     NoRoom,
+    /// What is there does not let it be done.
+    InTheWay,
     /// Something failed.
     Failed,
 }

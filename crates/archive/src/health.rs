@@ -2,6 +2,8 @@
 
 use sample::Timestamp;
 
+use crate::ShardLag;
+
 /// How many samples were ever appended and how many of them are known to be on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watermark {
@@ -154,4 +156,6 @@ pub struct Health {
     pub refused_appends: u64,
     /// Samples in the appends that were refused.
     pub refused_samples: u64,
+    /// The shards of a cluster that are recorded here.
+    pub shards: Vec<ShardLag>,
 }

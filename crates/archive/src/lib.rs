@@ -19,6 +19,7 @@
 //!   Directory, Curator, Intake   the list of PVs: as it is read, what is changed of it, and imports
 //!   Storage, Health              how whatever holds the samples is doing, and how much lies where
 //!   Orders, Rulebook, Standing   acquisition: what is recorded, by which rules, and where PVs stand
+//!   Nodes                        a cluster: how its nodes stand, and what an operator orders of them
 //!   Source                       whatever holds samples: the store, files of another archiver
 //!   structure                    values that are structures, and their fields as samples
 //! ```
@@ -39,6 +40,7 @@ mod import;
 pub mod ledger;
 mod memo;
 mod names;
+mod nodes;
 mod orders;
 mod part_hash;
 mod plan;
@@ -70,6 +72,7 @@ pub use memo::{
     MemoText,
 };
 pub use names::{NameChunk, Named, Names};
+pub use nodes::{ClusterStanding, NodeOrder, NodeStanding, NodeState, Nodes, ShardLag};
 pub use orders::{AddRequest, Added, Change, Orders, Rulebook};
 pub use part_hash::{old_part_hash, old_text_hash, part_hash};
 pub use plan::{Manual, Plan, Planned, Reach};

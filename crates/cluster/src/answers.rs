@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-use archive::{By, DirectoryError, PvId, PvName};
+use archive::{Action, By, DirectoryError, PvId, PvName};
 use shared::{Epoch, Frames, Part, Shard};
 
 use crate::{
@@ -50,7 +50,7 @@ impl Answers {
         self.board.open_here(shard).ok_or_else(away)
     }
 
-    fn made(&self, question: Question) -> Result<Answer, DirectoryError> {
+    pub(crate) fn made(&self, question: Question) -> Result<Answer, DirectoryError> {
         Ok(match question {
             Question::Add(shard, rows, by) => {
                 let requests =
@@ -107,7 +107,11 @@ impl Answers {
                 self.leaving.store(leaves, Relaxed);
                 Answer::Done(true)
             }
-            Question::Overview => Answer::Lines(self.board.overview()),
+            Question::Note(action, detail, by) => {
+                let action = *Action::ALL.get(usize::from(action)).ok_or_else(senseless)?;
+                self.open(self.board.site())?.curator.note(action, &detail, &by_of(&by)?)?;
+                Answer::Done(true)
+            }
         })
     }
 

@@ -24,6 +24,12 @@ pub struct Beat {
     /// The shards that it has open, each with its epoch.
     #[n(5)]
     pub shards: Vec<(u32, u64)>,
+    /// The newest format that its program reads.
+    #[n(6)]
+    pub reads: Option<u32>,
+    /// The format that it writes, as it is in force for all that it knows.
+    #[n(7)]
+    pub writes: Option<u32>,
 }
 
 impl Beat {
@@ -35,5 +41,19 @@ impl Beat {
     /// Reads one; none if it is none.
     pub fn decode(bytes: &[u8]) -> Option<Beat> {
         minicbor::decode(bytes).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beat_that_says_nothing_of_formats_is_one_too() {
+        let beat = Beat { count: 7, run: 1, address: "127.0.0.1:1".into(), shards: vec![(3, 9)], ..Beat::default() };
+        assert_eq!(Beat::decode(&beat.encode()), Some(beat));
+        let older = [0xa6, 0, 7, 1, 1, 2, 0x61, b'x', 3, 0x61, b'1', 4, 0xf4, 5, 0x80];
+        let read = Beat::decode(&older).unwrap();
+        assert_eq!((read.count, read.reads, read.writes), (7, None, None));
     }
 }

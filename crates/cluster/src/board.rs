@@ -3,14 +3,17 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{
+        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use archive::{
-    Cost, Curator, Directory, DirectoryError, Fault, Orders, Policies, PvId, Rulebook, Source, SourceError, Standing,
-    Storage, Tokens,
+    Cost, Curator, Directory, DirectoryError, Fault, NodeStanding, NodeState, Orders, Policies, PvId, Rulebook, Source,
+    SourceError, Standing, Storage, Tokens,
 };
 use sample::Timestamp;
 use shared::Part;
@@ -122,12 +125,20 @@ pub struct Board {
     followers: Vec<Box<dyn Follows>>,
     // guarded by locks that are held for a look only
     recorded: RwLock<BTreeMap<u32, u64>>,
-    open: RwLock<BTreeMap<u32, Arc<Open>>>,
-    /// Shards that were open until just now, for their lists.
-    left: RwLock<BTreeMap<u32, Arc<Open>>>,
+    shards: RwLock<Shards>,
     claimed: RwLock<BTreeMap<u32, Claim>>,
     nodes: RwLock<Vec<(String, Beat, bool)>>,
     orphaned: RwLock<BTreeMap<u32, Instant>>,
+    // atomic
+    format: AtomicU32,
+}
+
+/// The shards that are, or were, open here. One lock is for both: a shard that goes from one to the other is never in neither.
+#[derive(Debug, Default)]
+struct Shards {
+    open: BTreeMap<u32, Arc<Open>>,
+    /// Those that were open until just now, for their lists.
+    left: BTreeMap<u32, Arc<Open>>,
 }
 
 /// Where a shard is answered.
@@ -146,10 +157,9 @@ impl Board {
         followers: Vec<impl Follows + 'static>,
     ) -> Arc<Board> {
         let followers = followers.into_iter().map(|one| Box::new(one) as Box<dyn Follows>).collect();
-        let (recorded, open, left) = (RwLock::default(), RwLock::default(), RwLock::default());
-        let claimed = RwLock::default();
-        let (nodes, orphaned) = (RwLock::default(), RwLock::default());
-        Arc::new(Board { plan, claims, peers, followers, recorded, open, left, claimed, nodes, orphaned })
+        let (recorded, shards, claimed) = (RwLock::default(), RwLock::default(), RwLock::default());
+        let (nodes, orphaned, format) = (RwLock::default(), RwLock::default(), AtomicU32::new(1));
+        Arc::new(Board { plan, claims, peers, followers, recorded, shards, claimed, nodes, orphaned, format })
     }
 
     /// The name of this node.
@@ -177,27 +187,38 @@ impl Board {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    fn shards(&self) -> RwLockReadGuard<'_, Shards> {
+        self.shards.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change_shards(&self) -> RwLockWriteGuard<'_, Shards> {
+        self.shards.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A shard can be answered from here from now on.
     pub fn opened(&self, shard: u32, open: Arc<Open>) {
-        self.open.write().unwrap_or_else(PoisonError::into_inner).insert(shard, open);
-        self.left.write().unwrap_or_else(PoisonError::into_inner).remove(&shard);
+        let mut shards = self.change_shards();
+        shards.open.insert(shard, open);
+        shards.left.remove(&shard);
     }
 
     /// It is not any more. Its list is told on until that of the journal has come as far.
     pub fn closed(&self, shard: u32) {
-        if let Some(open) = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&shard) {
-            self.left.write().unwrap_or_else(PoisonError::into_inner).insert(shard, open);
+        let mut shards = self.change_shards();
+        if let Some(open) = shards.open.remove(&shard) {
+            shards.left.insert(shard, open);
         }
+        drop(shards);
         self.recorded.write().unwrap_or_else(PoisonError::into_inner).remove(&shard);
     }
 
     /// The shards that are open here.
     pub fn open(&self) -> BTreeMap<u32, Arc<Open>> {
-        self.open.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shards().open.clone()
     }
 
     pub(crate) fn open_here(&self, shard: u32) -> Option<Arc<Open>> {
-        self.open.read().unwrap_or_else(PoisonError::into_inner).get(&shard).cloned()
+        self.shards().open.get(&shard).cloned()
     }
 
     /// What nodes said last, and whether each lives. Of two that claim a shard the one with the higher epoch has it.
@@ -222,6 +243,7 @@ impl Board {
                 orphaned.entry(shard).or_insert_with(Instant::now);
             }
         }
+        nodes.iter().filter_map(|(_, beat, _)| beat.writes).for_each(|format| self.writes(format));
         *self.claimed.write().unwrap_or_else(PoisonError::into_inner) = claimed;
         *self.nodes.write().unwrap_or_else(PoisonError::into_inner) = nodes;
     }
@@ -251,8 +273,11 @@ impl Board {
 
     /// The list of PVs of a shard, wherever it is recorded.
     pub(crate) fn list<T>(&self, shard: u32, ask: impl FnOnce(&dyn Directory) -> T) -> Option<T> {
-        let left = || self.left.read().unwrap_or_else(PoisonError::into_inner).get(&shard).cloned();
-        match self.open_here(shard).or_else(left) {
+        let known = {
+            let shards = self.shards();
+            shards.open.get(&shard).or_else(|| shards.left.get(&shard)).cloned()
+        };
+        match known {
             Some(open) => Some(ask(&*open.directory)),
             None => self.followers.get(shard as usize).map(|follower| ask(follower.list())),
         }
@@ -266,7 +291,7 @@ impl Board {
 
     pub(crate) fn follow_one(&self, shard: u32) -> Result<(), String> {
         self.followers.get(shard as usize).map_or(Ok(()), |follower| follower.catch_up())?;
-        self.left.write().unwrap_or_else(PoisonError::into_inner).remove(&shard);
+        self.change_shards().left.remove(&shard);
         Ok(())
     }
 
@@ -339,31 +364,42 @@ impl Board {
                 )
             })
             .collect();
-        for (node, _, _) in self.nodes().iter().filter(|(_, beat, lives)| !lives && !beat.is_leaving) {
-            told.push(format!("node {node} of the cluster is silent; the others record what it had"));
+        for node in self.standing().into_iter().filter(|of| of.state == NodeState::Silent) {
+            let told_of = format!("node {} of the cluster is silent; the others record what it had", node.name);
+            told.push(told_of + ". If it is gone for good: `pvark cluster forget`");
         }
         told
     }
 
-    /// How the cluster stands, as lines for an operator.
-    pub(crate) fn overview(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        for (node, beat, lives) in self.nodes() {
-            let state = match (lives, beat.is_leaving) {
-                (true, false) => "lives",
-                (true, true) => "leaves",
-                (false, _) => "silent",
-            };
-            let shards: Vec<String> = beat.shards.iter().map(|(shard, _)| shard.to_string()).collect();
-            lines.push(format!("{node}\t{state}\t{}\t{}\t{}", beat.address, beat.version, shards.join(" ")));
-        }
-        lines
+    /// How the nodes stand.
+    pub(crate) fn standing(&self) -> Vec<NodeStanding> {
+        let nodes = self.nodes().into_iter();
+        nodes
+            .map(|(name, beat, lives)| NodeStanding {
+                state: state(&beat, lives),
+                name,
+                address: beat.address,
+                version: beat.version,
+                format: beat.reads.unwrap_or(1),
+                shards: beat.shards.into_iter().map(|(shard, _)| shard).collect(),
+            })
+            .collect()
+    }
+
+    /// The format in force, for all that is known.
+    pub(crate) fn format(&self) -> u32 {
+        self.format.load(Relaxed)
+    }
+
+    /// A format is in force. None that is older comes into force again.
+    pub fn writes(&self, format: u32) {
+        self.format.fetch_max(format, Relaxed);
     }
 
     /// What was made of the journal of a moment: of what a node holds.
     pub fn held_at(&self, node: &str, part: &Part) -> impl Held + use<'_> {
         let row = PartRow {
-            shard: shard_number(&part.shard).unwrap_or(u32::MAX),
+            shard: part.shard.number(),
             epoch: part.epoch.0,
             first: part.frames.first,
             end: part.frames.end,
@@ -374,7 +410,7 @@ impl Board {
 
     /// Offers a part to whoever has its shard now, who takes it in pieces; true when it need not be held any more.
     pub fn offer(&self, part: &Part, held: &dyn Held) -> Result<bool, String> {
-        let Some(shard) = shard_number(&part.shard) else { return Ok(false) };
+        let shard = part.shard.number();
         match self.seat(shard) {
             Seat::Here(open) if open.epoch > part.epoch.0 => open.parts.take(part, held),
             Seat::There(node) => {
@@ -397,9 +433,14 @@ impl Board {
     }
 }
 
-/// The number of a shard of a copy.
-pub fn shard_number(shard: &shared::Shard) -> Option<u32> {
-    shard.journal().split('.').next()?.parse().ok()
+/// How a node stands that has said this last.
+fn state(beat: &Beat, lives: bool) -> NodeState {
+    match (lives, beat.is_leaving) {
+        (true, false) => NodeState::Lives,
+        (true, true) => NodeState::Leaves,
+        (false, true) if beat.shards.is_empty() => NodeState::Stopped,
+        (false, _) => NodeState::Silent,
+    }
 }
 
 /// Frames that another node holds.
@@ -435,5 +476,83 @@ impl Held for There<'_> {
             }
             _ => Err(self.nonsense()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use archive::{Method, Names, Protocol, PvEntry, PvName, PvSettings, PvState};
+
+    use super::*;
+    use crate::testing::{board_with, empty_shard};
+
+    /// A list with one PV, or with none before the journal was read.
+    #[derive(Debug, Default, Clone)]
+    struct OnePv {
+        is_known: Arc<AtomicBool>,
+        journal_answers: Arc<AtomicBool>,
+    }
+
+    impl Directory for OnePv {
+        fn find(&self, name: &str) -> Option<PvEntry> {
+            let (name, settings) =
+                (PvName::new(name).unwrap(), PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active));
+            self.is_known.load(Relaxed).then(|| PvEntry {
+                id: PvId(1),
+                name,
+                settings,
+                added: Timestamp::from_nanos(0),
+            })
+        }
+
+        fn entry(&self, _: PvId) -> Option<PvEntry> {
+            None
+        }
+
+        fn names(&self) -> Names {
+            Names::default()
+        }
+    }
+
+    impl Follows for OnePv {
+        fn list(&self) -> &dyn Directory {
+            self
+        }
+
+        fn catch_up(&self) -> Result<(), String> {
+            if !self.journal_answers.load(Relaxed) {
+                return Err("no answer".to_owned());
+            }
+            self.is_known.store(true, Relaxed);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_shard_that_has_just_gone_elsewhere_is_told_by_its_own_list_until_that_of_the_journal_has_come_as_far() {
+        let of_journal = OnePv::default();
+        let board = board_with("a", vec![of_journal.clone(), of_journal.clone()], &Arc::default());
+        let is_known = || board.list(0, |list| list.find("A").is_some()).unwrap();
+        assert!(!is_known(), "nobody has told this node of it yet");
+        let own = OnePv { is_known: Arc::new(AtomicBool::new(true)), ..OnePv::default() };
+        let shard = Arc::into_inner(empty_shard(3)).unwrap();
+        board.opened(0, Arc::new(Open { directory: Arc::new(own), ..shard }));
+        assert!(is_known(), "it was added here");
+
+        board.closed(0);
+        assert!(is_known(), "another node has it now, and the journal was not read since");
+        assert_eq!(board.follow().len(), 2, "the journal cannot be read");
+        assert!(is_known(), "so nothing is known better");
+        of_journal.journal_answers.store(true, Relaxed);
+        assert!(board.follow().is_empty());
+        of_journal.is_known.store(false, Relaxed);
+        assert!(!is_known(), "what the journal says now is what counts");
+
+        board.opened(0, empty_shard(5));
+        board.closed(0);
+        of_journal.is_known.store(true, Relaxed);
+        assert!(!is_known(), "of the epoch that was open last");
     }
 }

@@ -4,15 +4,16 @@
 use std::sync::Arc;
 
 use archive::{
-    By, Curator, DataFate, Deletion, DirectoryError, Fault, Intake, Memo, MemoText, Purge, Purged, PvId, PvName,
-    TokenRow, Tokens, TokensError,
+    Action, By, Curator, DataFate, Deletion, DirectoryError, Fault, Intake, Memo, MemoText, Purge, Purged, PvId,
+    PvName, TokenRow, Tokens, TokensError,
 };
 use sample::{TimeRange, Timestamp};
 
 use crate::{
     board::{Board, Seat},
-    orders::not_now,
+    orders::{not_now, until_taken},
     whole::{Whole, deletion_of, removed_of, unnumbered},
+    wire::{self, Answer, Question},
 };
 
 impl Whole {
@@ -119,6 +120,22 @@ impl Curator for Whole {
 
     fn remove_memo(&self, memo: &Memo, by: &By) -> Result<(), DirectoryError> {
         self.at_site(|curator| curator.remove_memo(memo, by))
+    }
+
+    /// What belongs to no PV stands in the audit of the site.
+    fn note(&self, action: Action, detail: &str, by: &By) -> Result<(), DirectoryError> {
+        let site = self.board.site();
+        until_taken(|| match self.board.seat(site) {
+            Seat::Here(open) => open.curator.note(action, detail, by),
+            Seat::There(node) => {
+                let question = Question::Note(wire::action_row(action), detail.to_owned(), by.into());
+                match self.board.ask(&node, &question)? {
+                    Answer::Done(true) => Ok(()),
+                    _ => Err(self.board.nonsense(&node)),
+                }
+            }
+            Seat::Nowhere => Err(not_now(self.board.nobody_has(site))),
+        })
     }
 
     fn import(&self, _name: &str, _by: &By) -> Result<Box<dyn Intake>, DirectoryError> {

@@ -11,7 +11,7 @@ use std::{
 
 use shared::Shared;
 
-use crate::{beat::Beat, board::Board, members::Members, seats::Seats};
+use crate::{beat::Beat, board::Board, format::FORMAT, members::Members, seats::Seats};
 
 /// A node that has just begun takes nothing before it has heard who else is there.
 const HEARS_FIRST: Duration = Duration::from_secs(3);
@@ -103,6 +103,7 @@ impl Node {
         self.beat.count += 1;
         self.beat.is_leaving = self.leaving.load(Relaxed);
         self.beat.shards = self.board.records().into_iter().collect();
+        (self.beat.reads, self.beat.writes) = (Some(FORMAT), Some(self.board.format()));
         self.trouble = match self.shared.beat(self.board.own(), &self.beat.encode()) {
             Ok(()) => {
                 self.members.beats(now);

@@ -32,7 +32,7 @@ const WAITS: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// Gives an order, again while nobody takes it at present. It may have been carried out before, and then is so again.
-fn until_taken<T>(order: impl Fn() -> Result<T, DirectoryError>) -> Result<T, DirectoryError> {
+pub(crate) fn until_taken<T>(order: impl Fn() -> Result<T, DirectoryError>) -> Result<T, DirectoryError> {
     let begun = Instant::now();
     loop {
         match order() {

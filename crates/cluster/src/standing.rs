@@ -209,6 +209,7 @@ fn add(sum: &mut Health, of: Health) {
         corrupt_blocks,
         refused_appends,
         refused_samples,
+        shards,
     } = of;
     sum.scrub.bytes += scrub.bytes;
     sum.scrub.bytes_total += scrub.bytes_total;
@@ -230,6 +231,7 @@ fn add(sum: &mut Health, of: Health) {
         sum.places = places;
     }
     sum.work.extend(work);
+    sum.shards.extend(shards);
     for (sum, of) in [
         (&mut sum.scrubbed_segments, scrubbed_segments),
         (&mut sum.log_bytes, log_bytes),

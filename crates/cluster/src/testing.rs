@@ -65,10 +65,25 @@ impl Parts for NoParts {
 
 /// The board of a node with so many shards, none of which anybody has.
 pub(crate) fn board(node: &str, shards: u32, shared: &Arc<Memory>) -> Arc<Board> {
+    board_with(node, (0..=shards).map(|_| NoList).collect(), shared)
+}
+
+/// The same with these lists, one of which is for the site.
+pub(crate) fn board_with(node: &str, lists: Vec<impl Follows + 'static>, shared: &Arc<Memory>) -> Arc<Board> {
+    board_among(node, lists, Arc::new(Nobody), shared)
+}
+
+/// The same among these other nodes.
+pub(crate) fn board_among(
+    node: &str,
+    lists: Vec<impl Follows + 'static>,
+    peers: Arc<dyn Peers>,
+    shared: &Arc<Memory>,
+) -> Arc<Board> {
+    let shards = lists.len() as u32 - 1;
     let placement = Placement::new(shards, Vec::new()).unwrap();
     let plan = Plan { node: node.to_owned(), shards, placement, policies: Policies::default() };
-    let lists: Vec<NoList> = (0..=shards).map(|_| NoList).collect();
-    Board::new(plan, Claims::new(shared.clone()), Arc::new(Nobody), lists)
+    Board::new(plan, Claims::new(shared.clone()), peers, lists)
 }
 
 /// A shard that is open in an epoch, and empty.

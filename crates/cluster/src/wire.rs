@@ -4,8 +4,8 @@
 use std::{net::SocketAddr, time::Duration};
 
 use archive::{
-    AddRequest, Added, Brief, By, Change, Connection, DataFate, DirectoryError, Fault, How, Method, OldName, Principal,
-    Protocol, PvId, PvName, PvSettings, PvState, RuleName, Rules, Status, Way, Wishes,
+    Action, AddRequest, Added, Brief, By, Change, Connection, DataFate, DirectoryError, Fault, How, Method, OldName,
+    Principal, Protocol, PvId, PvName, PvSettings, PvState, RuleName, Rules, Status, Way, Wishes,
     ledger::{Account, COUNT},
     settings::{Cell, Cells},
 };
@@ -48,9 +48,9 @@ pub(crate) enum Question {
     /// Have no shards from now on, or have some again.
     #[n(12)]
     Leave(#[n(0)] bool),
-    /// How the cluster stands, as the asked node sees it.
-    #[n(13)]
-    Overview,
+    /// Write down in the audit what an operator has ordered of nodes.
+    #[n(14)]
+    Note(#[n(0)] u8, #[n(1)] String, #[n(2)] ByRow),
 }
 
 /// An answer.
@@ -74,8 +74,6 @@ pub(crate) enum Answer {
     Frames(#[n(0)] Option<FramesRow>),
     #[n(8)]
     Number(#[n(0)] u64),
-    #[n(9)]
-    Lines(#[n(0)] Vec<String>),
     #[n(10)]
     Fault(#[n(0)] u8, #[n(1)] String),
 }
@@ -194,7 +192,8 @@ const CONNECTIONS: [Connection; 4] =
     [Connection::Searching, Connection::Connected, Connection::Disconnected, Connection::Paused];
 const ADDED: [Added; 3] = [Added::New, Added::Already, Added::Changed];
 const CHANGES: [Change; 3] = [Change::Done, Change::Already, Change::Unknown];
-const FAULTS: [Fault; 5] = [Fault::NotNow, Fault::NameTaken, Fault::NothingThere, Fault::Failed, Fault::NoRoom];
+const FAULTS: [Fault; 6] =
+    [Fault::NotNow, Fault::NameTaken, Fault::NothingThere, Fault::Failed, Fault::NoRoom, Fault::InTheWay];
 
 fn place<T: PartialEq>(of: &[T], wanted: &T) -> u8 {
     of.iter().position(|one| one == wanted).unwrap_or(0) as u8
@@ -214,6 +213,10 @@ pub(crate) fn changes_rows(changes: &[Change]) -> Vec<u8> {
 
 pub(crate) fn changes(rows: &[u8]) -> Option<Vec<Change>> {
     rows.iter().map(|row| CHANGES.get(usize::from(*row)).copied()).collect()
+}
+
+pub(crate) fn action_row(action: Action) -> u8 {
+    place(&Action::ALL, &action)
 }
 
 pub(crate) fn fault_row(error: &DirectoryError) -> Answer {

@@ -235,6 +235,11 @@ impl Shared for Cql {
         self.send(&doing, &self.statements.beat, (node, beat))
     }
 
+    fn forget(&self, node: &str) -> Result<()> {
+        let doing = checked(format!("forget {node}"), node)?;
+        self.send(&doing, &self.statements.forget, (node,))
+    }
+
     fn beats(&self) -> Result<Vec<(String, Vec<u8>)>> {
         let mut beats: Vec<(String, Vec<u8>)> = self.all("read the beats", &self.statements.beats, ())?;
         beats.sort();

@@ -67,6 +67,14 @@ impl S3 {
         self.runtime.block_on(self.client.put_opts(path, payload, options)).map(|put| put.e_tag)
     }
 
+    /// Deletes what lies there; no error if nothing does.
+    fn delete(&self, path: &Path) -> Result<()> {
+        match self.runtime.block_on(self.client.delete(path)) {
+            Ok(()) | Err(Failure::NotFound { .. }) => Ok(()),
+            Err(failure) => Err(failed(&format!("remove {path}"), failure)),
+        }
+    }
+
     /// All bytes of what lies there, and its ETag.
     fn read(&self, doing: &str, path: &Path) -> Result<Option<(Vec<u8>, Option<String>)>> {
         self.runtime.block_on(read(&self.client, path)).map_err(|failure| failed(&format!("{doing} {path}"), failure))
@@ -119,11 +127,7 @@ impl Shared for S3 {
     }
 
     fn remove(&self, key: &str) -> Result<()> {
-        let path = self.path("remove", "object", key)?;
-        match self.runtime.block_on(self.client.delete(&path)) {
-            Ok(()) | Err(Failure::NotFound { .. }) => Ok(()),
-            Err(failure) => Err(failed(&format!("remove {path}"), failure)),
-        }
+        self.delete(&self.path("remove", "object", key)?)
     }
 
     fn list(&self, prefix: &str, after: &str, max: usize) -> Result<Vec<String>> {
@@ -207,6 +211,10 @@ impl Shared for S3 {
         let path = self.path("beat as", "beat", node)?;
         let put = self.write(&path, beat, PutMode::Overwrite);
         put.map(drop).map_err(|failure| failed(&format!("put {path}"), failure))
+    }
+
+    fn forget(&self, node: &str) -> Result<()> {
+        self.delete(&self.path("forget", "beat", node)?)
     }
 
     fn beats(&self) -> Result<Vec<(String, Vec<u8>)>> {

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   front end ──► Ask { principal, rights, lease, is_gone } ──► find, samples, bins, at a time, aligned, gaps, explain, ledger, when
-//!                                              └► add, change, pause, remove, restore, undo, delete, purge, groups, policies, import
+//!                                              └► add, change, pause, remove, restore, undo, delete, purge, groups, policies, import, nodes
 //! ```
 //! A front end takes a request apart into types, asks, and writes the answer in its own form. Nothing here knows HTTP, JSON or
 //! pvAccess. Functions may block.
@@ -15,6 +15,7 @@ mod ask;
 mod budget;
 mod changes;
 mod clock;
+mod cluster;
 mod computed;
 mod configured;
 mod diff;

@@ -152,7 +152,7 @@ impl From<DirectoryError> for Refusal {
     fn from(DirectoryError { fault, message }: DirectoryError) -> Refusal {
         let code = match fault {
             Fault::NotNow => Code::StoreRefused,
-            Fault::NameTaken => Code::Conflict,
+            Fault::NameTaken | Fault::InTheWay => Code::Conflict,
             Fault::NothingThere => Code::UnknownPv,
             Fault::NoRoom => Code::TooLarge,
             Fault::Failed => Code::Internal,

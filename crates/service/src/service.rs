@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use archive::{Curator, Directory, DirectoryError, Orders, PvEntry, Rulebook, Standing, Storage};
+use archive::{Curator, Directory, DirectoryError, Nodes, Orders, PvEntry, Rulebook, Standing, Storage};
 use query::Query;
 use sample::Timestamp;
 
@@ -24,6 +24,8 @@ pub struct Behind {
     pub rulebook: Arc<dyn Rulebook>,
     /// How PVs fare.
     pub standing: Arc<dyn Standing>,
+    /// The nodes of the cluster that all of this is, if it is one.
+    pub nodes: Option<Arc<dyn Nodes>>,
 }
 
 impl Behind {
@@ -43,6 +45,7 @@ impl Behind {
             orders: acquisition.clone(),
             rulebook: acquisition.clone(),
             standing: acquisition,
+            nodes: None,
         }
     }
 }

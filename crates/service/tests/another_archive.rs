@@ -240,6 +240,10 @@ impl Curator for Shelves {
         Ok(Purged::default())
     }
 
+    fn note(&self, _: Action, _: &str, _: &By) -> Result<(), DirectoryError> {
+        unable()
+    }
+
     fn import(&self, _: &str, _: &By) -> Result<Box<dyn Intake>, DirectoryError> {
         unable()
     }

@@ -196,7 +196,7 @@ fn race<T: Send>(run: impl Fn(usize) -> Option<T> + Sync) -> Vec<T> {
     })
 }
 
-/// What each node said last is there.
+/// What each node said last is there, until it is forgotten, and again when it says something.
 pub fn beats(shared: &dyn Shared, folder: &str) {
     let node = |number: u8| format!("{}-{number}", folder.replace('/', "-"));
     for (number, beat) in [(0, "1"), (1, "7"), (0, "2")] {
@@ -206,6 +206,13 @@ pub fn beats(shared: &dyn Shared, folder: &str) {
     let of = |number| beats.iter().find(|(name, _)| *name == node(number)).map(|(_, beat)| beat.as_slice());
     assert_eq!((of(0), of(1), of(2)), (Some(&b"2"[..]), Some(&b"7"[..]), None));
     assert!(beats.is_sorted(), "in the order of their names");
+    let is_there = || shared.beats().expect("the beats").iter().any(|(name, _)| *name == node(0));
+    for _ in 0..2 {
+        shared.forget(&node(0)).expect("it may be forgotten twice");
+        assert!(!is_there());
+    }
+    shared.beat(&node(0), b"3").expect("a beat");
+    assert!(is_there());
 }
 
 /// Appends and swaps whose answers are lost, or which were never made, come to the right end, by the back end's own reads.
@@ -339,6 +346,9 @@ mod tests {
         }
         fn beat(&self, node: &str, beat: &[u8]) -> crate::Result<()> {
             self.0.beat(node, beat)
+        }
+        fn forget(&self, node: &str) -> crate::Result<()> {
+            self.0.forget(node)
         }
         fn beats(&self) -> crate::Result<Vec<(String, Vec<u8>)>> {
             self.0.beats()

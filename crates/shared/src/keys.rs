@@ -57,6 +57,11 @@ impl Shard {
         copy.is_ascii_lowercase().then(|| Shard(format!("{number}.{copy}")))
     }
 
+    /// Its number.
+    pub fn number(&self) -> u32 {
+        self.0.split('.').next().and_then(|number| number.parse().ok()).expect("`new` wrote it")
+    }
+
     /// The journal of the shard.
     pub fn journal(&self) -> &str {
         &self.0

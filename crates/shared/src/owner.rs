@@ -138,6 +138,8 @@ pub struct Owner {
     pub(crate) shard: Shard,
     pub(crate) epoch: Epoch,
     settings: Settings,
+    /// The first number behind the seal.
+    begun: Seq,
     // the journal as this owner knows it
     next: Seq,
     checkpoint: Option<Seq>,
@@ -179,6 +181,7 @@ impl Owner {
             shard,
             epoch,
             settings,
+            begun: next,
             next,
             checkpoint,
             image: None,
@@ -225,6 +228,11 @@ impl Owner {
     /// Frames of this epoch below are safe in the shared store.
     pub fn durable(&self) -> u64 {
         self.durable
+    }
+
+    /// How many rows it has added to the journal behind its seal.
+    pub fn rows(&self) -> u64 {
+        self.next.0 - self.begun.0
     }
 
     /// What the journal amounts to, once it was read.

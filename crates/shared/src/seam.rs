@@ -88,6 +88,9 @@ pub trait Shared: fmt::Debug + Send + Sync + 'static {
     /// Says that a node lives; what it says replaces what it said before. No promise beyond that.
     fn beat(&self, node: &str, beat: &[u8]) -> Result<()>;
 
+    /// Takes away what a node said last; no error if it said nothing.
+    fn forget(&self, node: &str) -> Result<()>;
+
     /// What each node said last, in the order of their names.
     fn beats(&self) -> Result<Vec<(String, Vec<u8>)>>;
 }

@@ -69,6 +69,11 @@ pub fn remove(shared: &dyn Shared, key: &str) -> Result<()> {
     repeated(|| shared.remove(key))
 }
 
+/// Takes away what a node said last.
+pub fn forget(shared: &dyn Shared, node: &str) -> Result<()> {
+    repeated(|| shared.forget(node))
+}
+
 /// Asks for something, again if no answer came.
 pub fn read<T>(ask: impl Fn() -> Result<T>) -> Result<T> {
     repeated(ask)

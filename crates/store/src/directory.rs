@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use archive::{
-    AuditRecord, By, Curator, DataFate, Deletion, Directory, DirectoryError, Fault, Health, ImportedPart, Intake,
-    LookAtMemo, Memo, MemoText, Names, Partition, Purge, Purged, PvEntry, PvId, PvName, PvSize, Record, RemovedPv,
-    Storage, UndoPlan, Undoable, Watermark,
+    Action, AuditRecord, By, Curator, DataFate, Deletion, Directory, DirectoryError, Fault, Health, ImportedPart,
+    Intake, LookAtMemo, Memo, MemoText, Names, Partition, Purge, Purged, PvEntry, PvId, PvName, PvSize, Record,
+    RemovedPv, Storage, UndoPlan, Undoable, Watermark,
 };
 use sample::TimeRange;
 
@@ -141,6 +141,10 @@ impl Curator for Writer {
 
     fn remove_memo(&self, memo: &Memo, by: &By) -> Result<(), DirectoryError> {
         Ok(Writer::remove_memo(self, memo, by)?)
+    }
+
+    fn note(&self, action: Action, detail: &str, by: &By) -> Result<(), DirectoryError> {
+        Ok(Writer::note(self, action, detail, by)?)
     }
 
     fn import(&self, name: &str, by: &By) -> Result<Box<dyn Intake>, DirectoryError> {

@@ -23,6 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use archive::{ShardLag, Watermark};
 use sample::Timestamp;
 use shared::{Epoch, Image, Object, Owner, Shard, Shared, Standing};
 
@@ -121,6 +122,8 @@ pub(crate) struct Owned {
     /// Frames below are synced, and so many samples.
     pub(crate) synced_frame: AtomicU64,
     pub(crate) synced: AtomicU64,
+    /// Rows that this epoch has added to the journal.
+    pub(crate) rows: AtomicU64,
 }
 
 /// What an epoch begins with.
@@ -160,6 +163,7 @@ impl Owned {
             whole: AtomicBool::new(false),
             synced_frame: AtomicU64::new(first),
             synced: AtomicU64::new(appended),
+            rows: AtomicU64::new(0),
         }
     }
 
@@ -229,6 +233,19 @@ impl Owned {
         });
         let trouble = trouble.filter(|_| detached.is_none()).map(|trouble| format!("shard {shard}: {trouble}"));
         detached.into_iter().chain(trouble).collect()
+    }
+
+    /// How far the journal is behind.
+    pub(crate) fn lag(&self, watermark: Watermark) -> ShardLag {
+        let ShardHealth { shard, epoch, detached_for, waiting, .. } = self.health();
+        ShardLag {
+            shard: shard.number(),
+            epoch: epoch.0,
+            rows: self.rows.load(Relaxed),
+            samples: watermark.appended.saturating_sub(watermark.durable),
+            changes: waiting,
+            detached_seconds: detached_for.map(|since| since.as_secs()),
+        }
     }
 
     pub(crate) fn health(&self) -> ShardHealth {

@@ -279,6 +279,7 @@ impl Reader {
             head_bytes: snapshot.heads.iter().map(|head| head.bytes() as u64).sum(),
             head_samples: snapshot.heads.iter().map(|head| head.samples()).sum(),
             purging: self.engine.purges_pending(),
+            shards: self.engine.owned.iter().map(|owned| owned.lag(self.engine.counters.watermark())).collect(),
             ..counted
         }
     }

@@ -68,6 +68,15 @@ impl Writer {
         })
     }
 
+    /// Writes down in the audit what was done to something that the list does not know; see `Curator`.
+    pub fn note(&self, action: Action, detail: &str, by: &By) -> Result<(), Error> {
+        self.engine.change(|_, change| {
+            let detail = detail.to_owned();
+            change.audit.push(AuditRecord { detail, ..AuditRecord::new(action, by) });
+            Ok(())
+        })
+    }
+
     /// Gives groups their switches; see `Roster`.
     pub fn set_groups(&self, groups: &[Group], by: &By) -> Result<(), Error> {
         self.engine.change(|registry, change| {

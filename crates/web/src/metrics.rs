@@ -11,7 +11,7 @@ use std::{
 };
 
 use archive::{
-    Health, Totals, Watermark,
+    ClusterStanding, Health, NodeState, Totals, Watermark,
     ledger::{Column, Kind},
 };
 use axum::{
@@ -125,6 +125,9 @@ fn archive(ask: &Ask) -> Registry {
     let health = ask.store_health();
     register_store(&mut registry, &health, ask.watermark());
     register_tiers(&mut registry, &health);
+    if let Some(cluster) = ask.cluster_if_any() {
+        register_cluster(&mut registry, &cluster, &health);
+    }
     registry
 }
 
@@ -290,6 +293,41 @@ fn register_tiers(registry: &mut Registry, health: &Health) {
     }
     registry.register("store_place_usable", "1 while a place can be reached", usable);
     registry.register("store_place_moves_waiting", "Segments that are to be moved to a place", waiting);
+}
+
+/// How the nodes of a cluster stand, and how far the shards that this one has are in the store that they share.
+fn register_cluster(registry: &mut Registry, cluster: &ClusterStanding, health: &Health) {
+    let nodes = Family::<Label, Gauge>::default();
+    for state in [NodeState::Lives, NodeState::Leaves, NodeState::Silent, NodeState::Stopped] {
+        let count = cluster.nodes.iter().filter(|node| node.state == state).count();
+        nodes.get_or_create(&[("state", state.name())]).set(clamped(count as u64));
+    }
+    registry.register("cluster_nodes", "Nodes by how they stand", nodes);
+    register_amounts(
+        registry,
+        &[
+            ("cluster_shards", "Shards that the cluster has, the site included", u64::from(cluster.shards) + 1),
+            ("cluster_shards_here", "Shards that this node has", health.shards.len() as u64),
+        ],
+    );
+    let rows = Family::<OwnedLabel, Counter>::default();
+    let [samples, changes, detached] = [(); 3].map(|()| Family::<OwnedLabel, Gauge>::default());
+    for of in &health.shards {
+        let shard = [("shard", of.shard.to_string())];
+        rows.get_or_create(&shard).inc_by(of.rows);
+        samples.get_or_create(&shard).set(clamped(of.samples));
+        changes.get_or_create(&shard).set(clamped(of.changes));
+        detached.get_or_create(&shard).set(clamped(of.detached_seconds.unwrap_or(0)));
+    }
+    registry.register("cluster_journal_rows", "Rows that this node has added to the journal of a shard", rows);
+    registry.register("cluster_samples_waiting", "Samples that are here, and not in the journal", samples);
+    registry.register(
+        "cluster_changes_waiting",
+        "Changes of the catalogue that are here, and not in the journal",
+        changes,
+    );
+    let help = "For how long the shared store has given no answer; 0 while it does";
+    registry.register("cluster_detached_seconds", help, detached);
 }
 
 /// Counters that differ in one label.

@@ -6,8 +6,8 @@ use axum::http::request::Parts;
 
 use crate::{
     api::{
-        aligned, at, bins, computed, deletions, diff, gaps, groups, import, import_lines, ledger, live, login, many,
-        memos, policies, pvs, removals, roster, samples, status, tokens, undo, view, when,
+        aligned, at, bins, cluster, computed, deletions, diff, gaps, groups, import, import_lines, ledger, live, login,
+        many, memos, policies, pvs, removals, roster, samples, status, tokens, undo, view, when,
     },
     appliance::{
         aliases, configuration, details, engine, flags, losses, manage, measures, parameters, rates, reports,
@@ -154,6 +154,17 @@ pub(crate) static ROUTES: &[Route] = &[
     put("/api/v1/views/{number}", Operate, "Save a view anew", memos::change_view),
     Route { right: Some(Operate), ..delete("/api/v1/views/{number}", "Take a saved view away", memos::remove_view) },
     get("/api/v1/audit", "Who changed what is in the archive, the newest first", roster::audit),
+    get("/api/v1/cluster", "The nodes that record together, and what each has", cluster::show),
+    post(
+        "/api/v1/cluster/shards/{shard}/move",
+        Administer,
+        "Let a node take a shard, whoever has it",
+        cluster::move_shard,
+    ),
+    post("/api/v1/cluster/nodes/{node}/drain", Administer, "Let a node have no shards", cluster::drain),
+    post("/api/v1/cluster/nodes/{node}/join", Administer, "Let a node have its share again", cluster::join),
+    delete("/api/v1/cluster/nodes/{node}", "Reckon no longer with a node that is gone for good", cluster::forget),
+    post("/api/v1/cluster/raise", Administer, "Write what all nodes read by now", cluster::raise),
     get("/api/v1/live", "New samples and changes of state as Server-Sent Events", live::show),
     // Who asks, and what they may do.
     open(Method::Get, "/api/v1/me", "Who one is, and what one may do", login::me),

@@ -38,6 +38,7 @@ enum Late {
     Create(String, Seq, Vec<u8>),
     Swap(String, Option<Vec<u8>>, Vec<u8>),
     Beat(String, Vec<u8>),
+    Forget(String),
 }
 
 impl Late {
@@ -48,6 +49,7 @@ impl Late {
             Late::Create(journal, seq, row) => shared.create(&journal, seq, &row).map(drop),
             Late::Swap(name, old, new) => shared.swap(&name, old.as_deref(), &new).map(drop),
             Late::Beat(node, beat) => shared.beat(&node, &beat),
+            Late::Forget(node) => shared.forget(&node),
         }
     }
 }
@@ -260,6 +262,10 @@ impl Shared for Link {
 
     fn beat(&self, node: &str, beat: &[u8]) -> Result<()> {
         self.call("beat as", node, |shared| shared.beat(node, beat), || Some(Late::Beat(node.into(), beat.into())))
+    }
+
+    fn forget(&self, node: &str) -> Result<()> {
+        self.call("forget", node, |shared| shared.forget(node), || Some(Late::Forget(node.into())))
     }
 
     fn beats(&self) -> Result<Vec<(String, Vec<u8>)>> {

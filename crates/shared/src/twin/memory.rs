@@ -136,6 +136,12 @@ impl Shared for Memory {
         Ok(())
     }
 
+    fn forget(&self, node: &str) -> Result<()> {
+        checked("forget", node)?;
+        self.state().beats.remove(node);
+        Ok(())
+    }
+
     fn beats(&self) -> Result<Vec<(String, Vec<u8>)>> {
         Ok(self.state().beats.clone().into_iter().collect())
     }

@@ -69,6 +69,9 @@ impl Shared for Overlay {
     fn beat(&self, node: &str, beat: &[u8]) -> Result<()> {
         self.inner.beat(node, beat)
     }
+    fn forget(&self, node: &str) -> Result<()> {
+        self.inner.forget(node)
+    }
     fn beats(&self) -> Result<Vec<(String, Vec<u8>)>> {
         self.inner.beats()
     }

@@ -93,6 +93,7 @@ impl Engine {
     }
 
     fn learn(&self, owned: &Owned, owner: &Owner, result: shared::Result<()>) {
+        owned.rows.store(owner.rows(), Relaxed);
         if owned.outbox.note(owner.waiting(), owner.standing()) {
             self.catalog.hold_late(); // the next who looks takes it over
         }

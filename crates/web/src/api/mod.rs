@@ -3,6 +3,7 @@
 pub(crate) mod aligned;
 pub(crate) mod at;
 pub(crate) mod bins;
+pub(crate) mod cluster;
 pub(crate) mod computed;
 pub(crate) mod deletions;
 pub(crate) mod diff;

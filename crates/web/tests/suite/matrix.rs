@@ -39,6 +39,7 @@ impl Row {
     /// The URL for a PV, which stands in the path or behind it.
     fn target(&self, pv: &str) -> String {
         let target = self.path.replace("{pv}", pv).replace("{alias}", "T:ALIAS").replace("{group}", "beam");
+        let target = target.replace("{shard}", "1").replace("{node}", "b");
         let target = target.replace("{number}", "1").replace("{id}", "abcdefgh").replace("{page}", "index.html");
         let target = target.replace("{call}", if self.method == "POST" { "getDataForPVs" } else { "getData.json" });
         format!("{target}?pv={pv}")

@@ -1,0 +1,124 @@
+//! The seam to nodes that record together: how each stands, and what an operator may order of them.
+
+use std::fmt;
+
+use crate::{By, DirectoryError};
+
+/// The nodes of a cluster.
+pub trait Nodes: Send + Sync {
+    /// How they stand, as the asked node sees it. It waits for nothing.
+    fn standing(&self) -> ClusterStanding;
+
+    /// Gives an order, which stands in the audit before it is carried out. A shard that is to move does so within seconds, behind the answer.
+    fn order(&self, order: &NodeOrder, by: &By) -> Result<(), DirectoryError>;
+}
+
+/// How a cluster stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterStanding {
+    /// The node that says so.
+    pub node: String,
+    /// How many shards of PVs there are. One more is the site, which has what belongs to no PV; its number is this one.
+    pub shards: u32,
+    /// The format in which nodes write what they share.
+    pub format: u32,
+    /// The nodes that were heard of, by name.
+    pub nodes: Vec<NodeStanding>,
+}
+
+/// How a node stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeStanding {
+    /// Its name.
+    pub name: String,
+    /// Whether it lives.
+    pub state: NodeState,
+    /// Where other nodes reach it.
+    pub address: String,
+    /// The version of its program.
+    pub version: String,
+    /// The newest format that this program reads.
+    pub format: u32,
+    /// The shards that it has.
+    pub shards: Vec<u32>,
+}
+
+/// Whether a node lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeState {
+    /// It does.
+    Lives,
+    /// It does, and is to have no shards.
+    Leaves,
+    /// Nothing is heard of it, and it did not say that it would end.
+    Silent,
+    /// It has ended, and gave up what it had.
+    Stopped,
+}
+
+impl NodeState {
+    /// The name used in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            NodeState::Lives => "lives",
+            NodeState::Leaves => "leaves",
+            NodeState::Silent => "silent",
+            NodeState::Stopped => "stopped",
+        }
+    }
+
+    /// Whether the node can be asked.
+    pub fn is_alive(self) -> bool {
+        matches!(self, NodeState::Lives | NodeState::Leaves)
+    }
+}
+
+/// What an operator orders of nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeOrder {
+    /// A node takes a shard, whoever has it.
+    Move {
+        /// Which.
+        shard: u32,
+        /// The node.
+        to: String,
+    },
+    /// A node is to have no shards: the others take them.
+    Drain(String),
+    /// A node that was drained has its share again.
+    Join(String),
+    /// A node that is gone for good is no longer reckoned with.
+    Forget(String),
+    /// What nodes share is written in the newest format that all of them read.
+    Raise,
+}
+
+/// As the audit keeps it.
+impl fmt::Display for NodeOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NodeOrder::Move { shard, to } => write!(f, "move shard {shard} to {to}"),
+            NodeOrder::Drain(node) => write!(f, "drain {node}"),
+            NodeOrder::Join(node) => write!(f, "join {node}"),
+            NodeOrder::Forget(node) => write!(f, "forget {node}"),
+            NodeOrder::Raise => f.write_str("raise the format"),
+        }
+    }
+}
+
+/// How far the journal of a shard is behind what is recorded of it here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardLag {
+    /// Which.
+    pub shard: u32,
+    /// In which epoch it is recorded here.
+    pub epoch: u64,
+    /// Rows that this epoch has added to the journal.
+    pub rows: u64,
+    /// Samples that are recorded here, and that the journal does not have.
+    pub samples: u64,
+    /// Changes of the catalogue that it does not have.
+    pub changes: u64,
+    /// For how many seconds the shared store has given no answer; none while it does.
+    pub detached_seconds: Option<u64>,
+}

@@ -1,0 +1,93 @@
+//! `/api/v1/cluster`: how the nodes of a cluster stand, and orders to them.
+
+use archive::{NodeOrder, NodeStanding, ShardLag};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    call::Call,
+    delivery::answer::{Answer, json},
+    refusal::{Code, Refusal},
+};
+
+/// `GET /cluster`
+pub(crate) fn show(call: &Call) -> Answer {
+    let of = call.ask.cluster()?;
+    json(&json!({
+        "node": of.node,
+        "shards": of.shards,
+        "format": of.format,
+        "nodes": of.nodes.iter().map(node).collect::<Vec<_>>(),
+        "here": call.ask.store_health().shards.iter().map(shard).collect::<Vec<_>>(),
+    }))
+}
+
+fn node(of: &NodeStanding) -> Value {
+    json!({
+        "name": of.name,
+        "state": of.state.name(),
+        "address": of.address,
+        "version": of.version,
+        "format": of.format,
+        "shards": of.shards,
+    })
+}
+
+fn shard(of: &ShardLag) -> Value {
+    json!({
+        "shard": of.shard,
+        "epoch": of.epoch,
+        "rows": of.rows,
+        "samples_waiting": of.samples,
+        "changes_waiting": of.changes,
+        "detached_seconds": of.detached_seconds,
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    to: String,
+}
+
+/// `POST /cluster/shards/{shard}/move`
+pub(crate) fn move_shard(call: &Call) -> Answer {
+    let shard = call.path_part("shard");
+    let shard = shard.parse::<u32>().map_err(|_| {
+        Refusal::new(Code::BadRequest, format!("{:?} is no number of a shard", service::shortened(shard)))
+    })?;
+    let wanted: Wanted = serde_json::from_slice(&call.body).map_err(|error| {
+        Refusal::new(Code::BadRequest, format!("the body is not what is expected: {error}"))
+            .hint(r#"send {"to":"archiver2"}"#)
+    })?;
+    ordered(call, &NodeOrder::Move { shard, to: wanted.to }, "begun")
+}
+
+/// `POST /cluster/nodes/{node}/drain`
+pub(crate) fn drain(call: &Call) -> Answer {
+    ordered(call, &NodeOrder::Drain(named(call)), "begun")
+}
+
+/// `POST /cluster/nodes/{node}/join`
+pub(crate) fn join(call: &Call) -> Answer {
+    ordered(call, &NodeOrder::Join(named(call)), "begun")
+}
+
+/// `DELETE /cluster/nodes/{node}`
+pub(crate) fn forget(call: &Call) -> Answer {
+    ordered(call, &NodeOrder::Forget(named(call)), "done")
+}
+
+/// `POST /cluster/raise`
+pub(crate) fn raise(call: &Call) -> Answer {
+    ordered(call, &NodeOrder::Raise, "done")
+}
+
+fn named(call: &Call) -> String {
+    call.path_part("node").to_owned()
+}
+
+fn ordered(call: &Call, order: &NodeOrder, status: &str) -> Answer {
+    call.ask.order_nodes(order)?;
+    json(&json!({ "order": order.to_string(), "status": status }))
+}
