@@ -118,10 +118,9 @@ impl Truth {
 enum Todo {
     /// It is so.
     Decided(i64, i64, Truth),
-    /// To be cut into cells of that width.
-    Cut(i64, i64, usize),
-    /// To be looked at step by step, with what is known of tracks that hold a number throughout.
-    Read(i64, i64, Vec<Option<f64>>),
+    /// To be cut into cells of that width, or looked at step by step behind the last. Of some tracks it is known already which number they
+    /// hold throughout.
+    Open(i64, i64, usize, Vec<Option<f64>>),
 }
 
 /// Looks for the times in which a condition held.
@@ -167,8 +166,10 @@ impl Search {
             () if program.tracks.is_empty() => {
                 vec![Todo::Decided(from, to, Truth::of(program.run(&[], 1, &mut scratch)[0]))]
             }
-            () if reads_all || !told => vec![Todo::Read(from, to, vec![None; program.tracks.len()])],
-            () => vec![Todo::Cut(from, to, 0)],
+            () => {
+                let level = if reads_all || !told { WIDTHS.len() } else { 0 };
+                vec![Todo::Open(from, to, level, vec![None; program.tracks.len()])]
+            }
         };
         let run = Run { truth: Truth::Unknown, from, begins: Edge::Range, found: VecDeque::new() };
         let tally = Tally { until: range.t0, ..Tally::default() };
@@ -217,8 +218,8 @@ impl Search {
                 self.tally.by_summaries += to - from;
                 self.is_so(from, to, truth);
             }
-            Some(Todo::Cut(from, to, level)) => self.cut(from, to, level)?,
-            Some(Todo::Read(from, to, held)) => {
+            Some(Todo::Open(from, to, level, held)) if level < WIDTHS.len() => self.cut(from, to, level, held)?,
+            Some(Todo::Open(from, to, _, held)) => {
                 let tracks = &self.program.tracks;
                 let columns = Columns::beside(&self.query, tracks, range_of(from, to), &self.gaps, &held)?;
                 self.pending = None;
@@ -230,15 +231,18 @@ impl Search {
     }
 
     /// Cuts a stretch into cells, and puts aside what is to be done with each.
-    fn cut(&mut self, from: i64, to: i64, level: usize) -> Result<(), Error> {
+    fn cut(&mut self, from: i64, to: i64, level: usize, held: Vec<Option<f64>>) -> Result<(), Error> {
         let (edges, end) = edges_between(from, to, WIDTHS[level]);
-        if end < to {
-            self.todo.push(Todo::Cut(end, to, level));
-        }
         let edges: Arc<[Timestamp]> = edges.into_iter().map(Timestamp::from_nanos).collect();
         let mut tracks: Vec<Vec<Bounds>> = Vec::new();
-        for (track, gaps) in self.program.tracks.iter().zip(&self.gaps) {
-            tracks.push(cells::bounds(&self.query, track, &edges, gaps)?);
+        for ((track, gaps), held) in self.program.tracks.iter().zip(&self.gaps).zip(&held) {
+            tracks.push(match held {
+                Some(held) => vec![Bounds::one(*held); edges.len() - 1],
+                None => cells::bounds(&self.query, track, &edges, gaps)?,
+            });
+        }
+        if end < to {
+            self.todo.push(Todo::Open(end, to, level, held));
         }
         let mut made: Vec<Todo> = Vec::new();
         for (cell, ends) in edges.windows(2).enumerate() {
@@ -246,10 +250,8 @@ impl Search {
             match (made.last_mut(), self.outcome(cell, &tracks)) {
                 (Some(Todo::Decided(_, end, last)), Ok(truth)) if *last == truth => *end = to,
                 (_, Ok(truth)) => made.push(Todo::Decided(from, to, truth)),
-                (Some(Todo::Cut(_, end, _)), Err(_)) => *end = to,
-                (_, Err(_)) if level + 1 < WIDTHS.len() => made.push(Todo::Cut(from, to, level + 1)),
-                (Some(Todo::Read(_, end, last)), Err(held)) if *last == held => *end = to,
-                (_, Err(held)) => made.push(Todo::Read(from, to, held)),
+                (Some(Todo::Open(_, end, _, last)), Err(held)) if *last == held => *end = to,
+                (_, Err(held)) => made.push(Todo::Open(from, to, level + 1, held)),
             }
         }
         self.todo.extend(made.into_iter().rev());
