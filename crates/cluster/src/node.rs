@@ -11,7 +11,7 @@ use std::{
 
 use shared::Shared;
 
-use crate::{beat::Beat, board::Board, format::FORMAT, members::Members, seats::Seats};
+use crate::{beat::Beat, board::Board, in_force::FORMAT, members::Members, seats::Seats};
 
 /// A node that has just begun takes nothing before it has heard who else is there.
 const HEARS_FIRST: Duration = Duration::from_secs(3);

@@ -9,7 +9,7 @@ use shared::{Shared, settle};
 use crate::{
     answers::Answers,
     board::Board,
-    format::{self, FORMAT, NotRaised},
+    in_force::{self, FORMAT, NotRaised},
     orders::not_now,
     whole::Whole,
     wire::{Answer, Question},
@@ -120,14 +120,14 @@ impl Operator {
     /// The newest format that all nodes read, if it is newer than that in force.
     fn can_raise(&self) -> Result<u32, DirectoryError> {
         let formats: Vec<(String, u32)> = self.board.standing().into_iter().map(|of| (of.name, of.format)).collect();
-        let in_force = format::in_force(&*self.shared);
+        let in_force = in_force::in_force(&*self.shared);
         let in_force = in_force.map_err(|error| not_now(format!("the format in force is not known: {error}")))?;
-        format::newest(in_force, FORMAT, &formats).map_err(|NotRaised(why)| in_the_way(why))
+        in_force::newest(in_force, FORMAT, &formats).map_err(|NotRaised(why)| in_the_way(why))
     }
 
     fn raise(&self) -> Result<(), DirectoryError> {
         let to = self.can_raise()?;
-        format::raise(&*self.shared, to).map_err(|error| not_now(format!("the format is not raised: {error}")))?;
+        in_force::raise(&*self.shared, to).map_err(|error| not_now(format!("the format is not raised: {error}")))?;
         self.board.writes(to);
         Ok(())
     }
