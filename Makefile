@@ -26,11 +26,12 @@ check: setup ui/dist/index.html ## format, lints and types in all three language
 	cd ui && npm run --silent check
 
 # One build for the program, the lab and the store's victim: apart, they want other features of crates that all three share.
-# The build goes on while tests of the first part wait, those of the page while those of the system do.
+# The build goes on while tests of the first part wait. Those of the system and of the page have the machine for themselves.
 test: setup ui/dist/index.html ## all tests; what was skipped, and why, is printed after each part
 	tools/beside.sh "cargo test --workspace" "cargo build --release -p pvark -p store -p lab --bins --example victim --features pvark/s3,pvark/cql"
 	$(PYTEST) clients/python/tests
-	tools/beside.sh "$(PYTEST) -n 3 --dist loadfile tests/system" "cd ui && npm test"
+	cd ui && npm test
+	$(PYTEST) -n 3 --dist loadfile tests/system
 
 ui: .make/node ## the page with invented data, to look at while working on it
 	cd ui && npm run build && npm run serve
