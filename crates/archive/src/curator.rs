@@ -44,7 +44,7 @@ pub trait Curator: Send + Sync {
     /// Takes a memo away.
     fn remove_memo(&self, memo: &Memo, by: &By) -> Result<(), DirectoryError> {
         let _ = (memo, by);
-        Ok(())
+        Err(DirectoryError { fault: Fault::Failed, message: "this archive keeps no notes and views".to_owned() })
     }
 
     /// Writes down in the audit what was done to something that the list does not know.

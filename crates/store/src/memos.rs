@@ -12,6 +12,9 @@ impl Writer {
             PutMemos::Kept(kept) => Ok(kept),
             PutMemos::Full => Err(Error::NoRoomForMemos),
             PutMemos::Taken(name) => Err(Error::ViewTaken { name }),
+            PutMemos::Gone(number) => {
+                Err(Error::NothingThere { what: format!("note or view with the number {number}") })
+            }
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) const VIEWS: TableDefinition<&str, u64> = TableDefinition::new("views
 /// The number of the next one, and how many bytes all of them take.
 const NEXT: &str = "next_memo";
 const BYTES: &str = "memos_bytes";
-/// So much of a memo the audit repeats.
+/// How many characters of a memo the audit repeats.
 const TOLD_CHARS: usize = 80;
 
 #[derive(Encode, Decode)]
@@ -93,10 +93,10 @@ impl Catalog {
     pub(crate) fn remove_memo(&self, memo: &Memo, by: &By) -> Result<(), Error> {
         self.ordered(|| {
             self.write_audited(|transaction| {
-                let removed = transaction.open_table(MEMOS)?.remove(memo.number)?.map(|row| row.value().len() as u64);
+                let removed = transaction.open_table(MEMOS)?.remove(memo.number)?.map(|row| row.value().to_vec());
                 let Some(removed) = removed else { return Ok(()) };
-                transaction.open_table(VIEWS)?.remove(memo.text.name.as_str())?;
-                let bytes = number_of(transaction, BYTES)?.saturating_sub(removed);
+                transaction.open_table(VIEWS)?.remove(name_in(&removed).as_str())?;
+                let bytes = number_of(transaction, BYTES)?.saturating_sub(removed.len() as u64);
                 transaction.open_table(META)?.insert(BYTES, bytes)?;
                 put_audit(transaction, &[line(remove_action(memo.text.kind), memo, by)])
             })
@@ -113,6 +113,8 @@ pub(crate) enum PutMemos {
     Full,
     /// Another view has this name.
     Taken(String),
+    /// The memo of this number, whose place one was to take, is not there any more.
+    Gone(u64),
 }
 
 /// Where memos will stand, or why none does.
@@ -127,13 +129,20 @@ fn placed(transaction: &Transaction, memos: &[(Option<Memo>, MemoText)], by: &By
     let (mut bytes, mut next) = (number_of(transaction, BYTES)?, number_of(transaction, NEXT)?.max(1));
     let mut count = table.len()?;
     let mut views: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut put = Vec::with_capacity(memos.len());
+    let (mut put, mut freed) = (Vec::with_capacity(memos.len()), Vec::new());
     for (former, text) in memos {
         let memo = written(former.as_ref(), text.clone(), next, by);
         let row = memo_bytes(&memo);
-        let before = table.get(memo.number)?.map(|row| row.value().len() as u64);
-        count += u64::from(before.is_none());
-        bytes = (bytes + row.len() as u64).saturating_sub(before.unwrap_or(0));
+        // What whoever asks has seen of it may not be what is there by now.
+        match (former, table.get(memo.number)?) {
+            (Some(_), None) => return Ok(Placed::Not(PutMemos::Gone(memo.number))),
+            (_, Some(there)) => {
+                bytes = bytes.saturating_sub(there.value().len() as u64);
+                freed.push(name_in(there.value()));
+            }
+            (None, None) => count += 1,
+        }
+        bytes += row.len() as u64;
         next = next.max(memo.number + 1);
         if text.kind == MemoKind::View && views.insert(&text.name, memo.number).is_some() {
             return Ok(Placed::Not(PutMemos::Taken(text.name.clone())));
@@ -143,7 +152,7 @@ fn placed(transaction: &Transaction, memos: &[(Option<Memo>, MemoText)], by: &By
     if bytes > MEMOS_BYTES_MAX || count > MEMOS_MAX {
         return Ok(Placed::Not(PutMemos::Full));
     }
-    if let Some(name) = name_views(transaction, memos, &views)? {
+    if let Some(name) = name_views(transaction, &freed, &views)? {
         return Ok(Placed::Not(PutMemos::Taken(name)));
     }
     let mut meta = transaction.open_table(META)?;
@@ -152,10 +161,10 @@ fn placed(transaction: &Transaction, memos: &[(Option<Memo>, MemoText)], by: &By
     Ok(Placed::Memos(put))
 }
 
-/// Gives views their names, and takes from them those that they had. A name that another one has is given back, and nothing is done.
+/// Gives views their names, and frees those that they had. A name that another one has is given back, and nothing is done.
 fn name_views(
     transaction: &Transaction,
-    memos: &[(Option<Memo>, MemoText)],
+    freed: &[String],
     views: &BTreeMap<&str, u64>,
 ) -> Result<Option<String>, redb::Error> {
     let mut names = transaction.open_table(VIEWS)?;
@@ -164,8 +173,8 @@ fn name_views(
             return Ok(Some((*name).to_owned()));
         }
     }
-    for former in memos.iter().filter_map(|(former, _)| former.as_ref()) {
-        names.remove(former.text.name.as_str())?;
+    for name in freed {
+        names.remove(name.as_str())?;
     }
     for (name, number) in views {
         names.insert(*name, *number)?;
@@ -221,6 +230,11 @@ fn memo_bytes(memo: &Memo) -> Vec<u8> {
         changed: memo.changed.as_ref().map(by_row),
     };
     minicbor::to_vec(row).expect("writing to memory cannot fail")
+}
+
+/// The name of the view that a row keeps; empty of a note, which has none.
+fn name_in(bytes: &[u8]) -> String {
+    minicbor::decode::<Row>(bytes).map_or(String::new(), |row| row.name)
 }
 
 fn memo(number: u64, bytes: &[u8]) -> Option<Memo> {

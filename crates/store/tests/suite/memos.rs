@@ -82,6 +82,26 @@ fn two_views_never_have_one_name() {
 }
 
 #[test]
+fn whoever_has_seen_a_view_before_it_was_changed_frees_no_name_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let view = |named: &str| memo(MemoKind::View, named, "");
+    let seen = put(&store, &[(None, view("a"))], 1).unwrap().remove(0);
+    put(&store, &[(Some(seen.clone()), view("b"))], 2).unwrap();
+    put(&store, &[(None, view("a"))], 3).unwrap();
+    // Its name is "b" by now, and "a" is that of the other one.
+    put(&store, &[(Some(seen.clone()), view("c"))], 4).unwrap();
+    assert_eq!(put(&store, &[(None, view("a"))], 5).unwrap_err().fault, Fault::NameTaken);
+    put(&store, &[(None, view("b"))], 6).unwrap();
+    Curator::remove_memo(&store.writer(), &seen, &by(7)).unwrap();
+    assert_eq!(put(&store, &[(None, view("a"))], 8).unwrap_err().fault, Fault::NameTaken);
+    put(&store, &[(None, view("c"))], 9).unwrap();
+    // What was taken away does not come back with a change of it.
+    assert_eq!(put(&store, &[(Some(seen), view("d"))], 10).unwrap_err().fault, Fault::NothingThere);
+    assert_eq!(all(&store).iter().map(|memo| memo.number).collect::<Vec<_>>(), [4, 3, 2]);
+}
+
+#[test]
 fn no_more_are_kept_than_there_is_room_for_and_room_comes_back() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder);
