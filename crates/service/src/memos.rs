@@ -104,9 +104,13 @@ impl Ask {
 
     /// The memo of a number.
     pub fn memo(&self, kind: MemoKind, number: u64) -> Result<Memo, Refusal> {
-        let wanted = MemosWanted { before: number.saturating_add(1), limit: 1, ..MemosWanted::all(kind) };
-        let found = self.memos(&wanted)?.pop().filter(|memo| memo.number == number);
-        found.ok_or_else(|| {
+        let mut newest = None;
+        self.listed().behind.directory.memos(number.saturating_add(1), &mut |memo| {
+            newest = Some(memo);
+            false
+        })?;
+        let is_it = |memo: &Memo| memo.number == number && memo.text.kind == kind && self.sees_memo(memo);
+        newest.filter(is_it).ok_or_else(|| {
             let message = format!("there is no {} with the number {number}", kind.name());
             Refusal::new(Code::UnknownPv, message).hint(format!("GET /api/v1/{}s lists them", kind.name()))
         })

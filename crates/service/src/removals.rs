@@ -26,7 +26,7 @@ pub enum Carry {
 pub enum Switched {
     /// It is as it was to be.
     Done,
-    /// That was so before.
+    /// Nothing had to be done.
     Already,
     /// There is none of that name.
     Unknown,
@@ -37,7 +37,7 @@ pub enum Switched {
 pub enum Removal {
     /// It is out of the archive, with its data if that was asked for.
     Removed,
-    /// That was so before.
+    /// Nothing had to be done.
     Already,
     /// There is none of that name.
     Unknown,
@@ -93,10 +93,11 @@ impl Ask {
         carry: Carry,
     ) -> Result<Vec<(String, Switched)>, Refusal> {
         let (mut switched, mut told) = (Vec::new(), Vec::with_capacity(names.len()));
+        let mut seen = HashSet::new();
         for name in names {
             let outcome = match self.find(&name) {
                 None => Switched::Unknown,
-                Some(entry) if entry.settings.state == to => Switched::Already,
+                Some(entry) if entry.settings.state == to || !seen.insert(entry.id) => Switched::Already,
                 Some(entry) => {
                     switched.push(entry.id);
                     Switched::Done

@@ -1,6 +1,6 @@
 //! Undo: the orders that can be taken back for a day, what that would do, and doing it. Whoever may give an order may take it back.
 
-use archive::{DirectoryError, UNDO_FOR, UndoPlan, Undoable};
+use archive::{DirectoryError, Fault, UNDO_FOR, UndoPlan, Undoable};
 
 use crate::{
     ask::Ask,
@@ -11,17 +11,39 @@ use crate::{
 /// What a PV of an order takes until the answer is sent: it was something, and is something.
 const STEP_BYTES: usize = 1500;
 
+/// What the plan to take an order back takes.
+fn plan_bytes(order: &Undoable) -> usize {
+    usize::try_from(order.pvs).unwrap_or(usize::MAX).saturating_mul(STEP_BYTES)
+}
+
 impl Ask {
     /// The orders that can be taken back, the newest first: those all of whose PVs are seen.
     pub fn undoable(&self) -> Result<Vec<Undoable>, Refusal> {
         let mut orders = self.listed().behind.directory.undoable()?;
         let oldest = now().saturating_sub(UNDO_FOR);
         orders.retain(|order| order.by.at >= oldest);
-        if !self.sees_all() {
-            let is_seen = |order: &Undoable| self.undo_plan(order.number).is_ok();
-            orders.retain(is_seen);
+        if self.sees_all() {
+            return Ok(orders);
         }
-        Ok(orders)
+        let mut seen = Vec::new();
+        for order in orders {
+            let is_seen = self.seen_plan(&order)?.is_some();
+            self.lease.shrink(plan_bytes(&order)); // the plan is gone again
+            if is_seen {
+                seen.push(order);
+            }
+        }
+        Ok(seen)
+    }
+
+    /// What taking an order back would do, if all of its PVs are seen, and it has not been forgotten since it was listed.
+    fn seen_plan(&self, order: &Undoable) -> Result<Option<UndoPlan>, Refusal> {
+        self.lease.grow(plan_bytes(order))?;
+        match self.listed().behind.directory.undo_plan(order.number) {
+            Ok(plan) => Ok(Some(plan).filter(|plan| plan.steps.iter().all(|step| self.sees_name(step.name.as_str())))),
+            Err(error) if error.fault == Fault::NothingThere => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// What taking an order back would do. One that changed PVs that are not seen is unknown.
@@ -30,10 +52,7 @@ impl Ask {
         let unknown = || Refusal::new(Code::UnknownPv, DirectoryError::no_order(number).message);
         let orders = directory.undoable()?;
         let order = orders.iter().find(|order| order.number == number).ok_or_else(unknown)?;
-        self.lease.grow_by(usize::try_from(order.pvs).unwrap_or(usize::MAX), STEP_BYTES)?;
-        let plan = directory.undo_plan(number)?;
-        let is_seen = plan.steps.iter().all(|step| self.sees_name(step.name.as_str()));
-        if is_seen { Ok(plan) } else { Err(unknown()) }
+        self.seen_plan(order)?.ok_or_else(unknown)
     }
 
     /// Takes an order back, for those of its PVs that were not changed again since, and says what was done.

@@ -32,6 +32,12 @@ fn an_order_is_said_beforehand_given_taken_back_and_given_again() {
     let plan = post(&archive, "/api/v1/pause?plan=true", THREE).json();
     assert_eq!((&plan["changes"], &plan["plan"]), (&json!(3), &json!(true)));
     assert_eq!(states(&archive), before, "a plan changes nothing");
+    let twice = r#"{"pvs":["T:LONG","T:LONG","T:BYTE"]}"#;
+    assert_eq!(
+        post(&archive, "/api/v1/pause?plan=true", twice).json()["changes"],
+        2,
+        "what is named twice counts once"
+    );
     let done = post(&archive, "/api/v1/pause", THREE).json();
     assert_eq!((&done["pvs"], &done["plan"]), (&plan["pvs"], &json!(false)), "it does what the plan said");
     assert_eq!(states(&archive), ["paused"; 3]);
