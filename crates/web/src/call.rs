@@ -1,6 +1,6 @@
 //! A call: one request as its handler sees it, with the PV that many handlers need.
 
-use std::{fmt::Display, sync::Arc};
+use std::{fmt::Display, str::FromStr, sync::Arc};
 
 use access::{Identity, Refused};
 use archive::{ARCHIVER, By, Principal, PvEntry, Way};
@@ -10,7 +10,7 @@ use axum::{
 };
 use query::Series;
 use serde::Serialize;
-use service::{Ask, now};
+use service::{Ask, now, shortened};
 
 use crate::{
     app::App,
@@ -24,7 +24,7 @@ use crate::{
     formats::list::{Frame, json_rows, list},
     host::Scheme,
     peer::{Client, Peer, RequestNumber},
-    refusal::Refusal,
+    refusal::{Code, Refusal},
     url::Params,
 };
 
@@ -55,6 +55,13 @@ impl Call {
     /// The part of the path that stands for `{name}` in the table of routes.
     pub(crate) fn path_part(&self, name: &str) -> &str {
         self.path.iter().find(|(n, _)| n == name).map_or("", |(_, value)| value)
+    }
+
+    /// The number of a `what`, which stands in the path for `{name}`.
+    pub(crate) fn path_number<N: FromStr>(&self, name: &str, what: &str) -> Result<N, Refusal> {
+        let text = self.path_part(name);
+        let refusal = |_| Refusal::new(Code::BadRequest, format!("{:?} is no number of {what}", shortened(text)));
+        text.parse().map_err(refusal)
     }
 
     /// The answer that a refusal of who asks is.

@@ -13,6 +13,9 @@ use crate::refusal::{Code, Refusal};
 /// How far back a request reaches that does not say from when.
 const RANGE_DEFAULT: Duration = Duration::from_secs(3600);
 
+/// How many rows a list has that is asked for no number of them.
+const LIMIT_DEFAULT: usize = 100;
+
 /// The parameters of a query string or a form, decoded, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Params(Vec<(String, String)>);
@@ -80,6 +83,11 @@ impl Params {
             Refusal::new(Code::BadRequest, format!("{name} is {text:?}, expected a number that is not negative"))
         })?;
         Ok(Some(number))
+    }
+
+    /// How many rows `limit` wants, of which there are `max` at most; 100 where it is not given.
+    pub(crate) fn limit(&self, max: usize) -> Result<usize, Refusal> {
+        Ok(self.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(max))
     }
 
     /// A word out of a few, the first of which is the default.

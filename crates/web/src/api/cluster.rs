@@ -52,10 +52,7 @@ struct Wanted {
 
 /// `POST /cluster/shards/{shard}/move`
 pub(crate) fn move_shard(call: &Call) -> Answer {
-    let shard = call.path_part("shard");
-    let shard = shard.parse::<u32>().map_err(|_| {
-        Refusal::new(Code::BadRequest, format!("{:?} is no number of a shard", service::shortened(shard)))
-    })?;
+    let shard = call.path_number("shard", "a shard")?;
     let wanted: Wanted = serde_json::from_slice(&call.body).map_err(|error| {
         Refusal::new(Code::BadRequest, format!("the body is not what is expected: {error}"))
             .hint(r#"send {"to":"archiver2"}"#)

@@ -40,11 +40,7 @@ pub(crate) fn list(call: &Call) -> Answer {
 
 /// `POST /deletions/{number}/undo`
 pub(crate) fn undo(call: &Call) -> Answer {
-    let number = call.path_part("number");
-    let parsed = number.parse::<u64>();
-    let parsed =
-        parsed.map_err(|_| Refusal::new(Code::BadRequest, format!("{number:?} is no number of a deletion")))?;
-    let deletion = call.ask.restore_range(parsed)?;
+    let deletion = call.ask.restore_range(call.path_number("number", "a deletion")?)?;
     json(&row(&call.ask.every_name()?.of(deletion)))
 }
 

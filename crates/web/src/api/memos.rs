@@ -21,11 +21,10 @@ use crate::{
     refusal::{Code, Refusal},
 };
 
-const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 10_000;
 /// From here on notes are looked for where only the end is said.
 const BEGINNING: &str = "1970-01-01";
-/// What stands in a link as it is; the rest is percent-encoded, so that it stays behind the `?`.
+/// Characters that a link percent-encodes, so that the query stays behind the `?`.
 const QUERY: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>').add(b'\\');
 
 /// A memo as it is written, or as an answer lists it.
@@ -127,7 +126,7 @@ fn list(call: &Call, kind: MemoKind) -> Answer {
         name: text("name"),
         folder: text("folder"),
         before: query.number("before")?.unwrap_or(u64::MAX),
-        limit: query.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX),
+        limit: query.limit(LIMIT_MAX)?,
         ..MemosWanted::all(kind)
     };
     let rows = call.ask.memos(&wanted)?.into_iter().map(|memo| Ok(Some(row(&memo))));
@@ -201,11 +200,8 @@ pub(crate) fn follow(call: &Call) -> Answer {
 }
 
 fn number(call: &Call, kind: MemoKind) -> Result<u64, Refusal> {
-    let number = call.path_part("number");
-    number.parse().map_err(|_| {
-        Refusal::new(Code::BadRequest, format!("{number:?} is no number of a {}", kind.name()))
-            .hint(format!("GET /api/v1/{}s lists them", kind.name()))
-    })
+    let number = call.path_number("number", &format!("a {}", kind.name()));
+    number.map_err(|refusal| refusal.hint(format!("GET /api/v1/{}s lists them", kind.name())))
 }
 
 fn row(memo: &Memo) -> Value {

@@ -12,7 +12,6 @@ use crate::{
     url::Params,
 };
 
-const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 100_000;
 
 /// `GET /policies`: those by which PVs are added now.
@@ -51,7 +50,7 @@ fn written(
     RulesPlan { plan, groups }: RulesPlan,
     query: &Params,
 ) -> Result<(Frame, impl Iterator<Item = Result<Option<Value>, Refusal>> + Send + use<>), Refusal> {
-    let limit = query.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
+    let limit = query.limit(LIMIT_MAX)?;
     let policies = plan.policies.iter().map(|(name, reach)| {
         let name = (!name.is_empty()).then_some(name);
         json!({ "name": name, "pvs": reach.pvs, "changes": reach.changes })

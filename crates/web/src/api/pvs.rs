@@ -20,7 +20,6 @@ use crate::{
     url::Params,
 };
 
-const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 10_000;
 /// The states that a list may be narrowed to.
 const STATES: [&str; 5] = ["any", "connected", "searching", "disconnected", "paused"];
@@ -40,7 +39,7 @@ pub(crate) fn list(call: &Call) -> Answer {
     let query = &call.query;
     let page = call.ask.pvs(&PvsWanted {
         pattern: Pattern::search(query.get("match").unwrap_or(""), &call.ask.lease)?,
-        limit: query.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX),
+        limit: query.limit(LIMIT_MAX)?,
         offset: query.number("offset")?.unwrap_or(0),
         state: state(query)?,
     })?;

@@ -12,11 +12,10 @@ use crate::{
     refusal::{Code, Refusal},
 };
 
-const LIMIT_DEFAULT: usize = 100;
 const LIMIT_MAX: usize = 10_000;
 /// What an alias or a line of the audit takes until it is sent.
 const ROW_BYTES: usize = 400;
-/// So many names a line of the audit tells of those that it is about.
+/// A line of the audit names at most this many of its PVs.
 const NAMES_MAX: usize = 100;
 
 #[derive(Deserialize)]
@@ -72,7 +71,7 @@ pub(crate) fn all_aliases(
 
 /// `GET /audit`
 pub(crate) fn audit(call: &Call) -> Answer {
-    let limit = call.query.number("limit")?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
+    let limit = call.query.limit(LIMIT_MAX)?;
     let before = call.query.number("before")?.unwrap_or(u64::MAX);
     call.ask.lease.grow_by(limit, ROW_BYTES)?;
     let records = call.ask.audit(before, limit)?;

@@ -3,12 +3,7 @@
 use archive::{UNDO_FOR, UndoPlan, UndoStep, UndoTo, Undoable};
 use serde_json::{Map, Value, json};
 
-use crate::{
-    call::Call,
-    delivery::answer::Answer,
-    formats::list::Frame,
-    refusal::{Code, Refusal},
-};
+use crate::{call::Call, delivery::answer::Answer, formats::list::Frame, refusal::Refusal};
 
 /// What an order takes until it is sent.
 const ROW_BYTES: usize = 2000;
@@ -32,11 +27,7 @@ pub(crate) fn undo(call: &Call) -> Answer {
 }
 
 fn number(call: &Call) -> Result<u64, Refusal> {
-    let number = call.path_part("number");
-    number.parse().map_err(|_| {
-        Refusal::new(Code::BadRequest, format!("{number:?} is no number of an order"))
-            .hint("GET /api/v1/undo lists them")
-    })
+    call.path_number("number", "an order").map_err(|refusal| refusal.hint("GET /api/v1/undo lists them"))
 }
 
 fn told(call: &Call, UndoPlan { order, steps }: UndoPlan) -> Answer {
