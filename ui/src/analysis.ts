@@ -1,16 +1,6 @@
 // What the server computes of samples: snapshots, what changed between two times, when something held, formulas and figures.
 
-import {
-  ApiError,
-  isAbort,
-  OURS,
-  post,
-  refusalOf,
-  ROOT,
-  type Json,
-  type Metadata,
-  type WireGap,
-} from "./api.ts";
+import { answered, ApiError, isAbort, post, type Json, type Metadata, type WireGap } from "./api.ts";
 import type { Range } from "./state.ts";
 import { iso } from "./time.ts";
 
@@ -78,7 +68,7 @@ export interface Known {
   gaps: WireGap[];
 }
 
-/** So many PVs are in one answer of `/view`. */
+/** The most PVs that one answer of `/view` has. */
 const VIEW_PVS = 200;
 
 /** What PVs are, and their gaps in a range. */
@@ -93,15 +83,12 @@ export async function getKnown(names: string[], range: Range, signal: AbortSigna
 
 /** The same as a file, as the archiver writes it. */
 export async function getCsv(path: "/at" | "/diff", asked: Asked, pairs: string[]): Promise<string> {
-  const response = await fetch(`${ROOT}${pathOf(path, asked, [...pairs, "format=csv"])}`, {
+  const response = await answered(pathOf(path, asked, [...pairs, "format=csv"]), {
     method: "POST",
-    headers: { ...OURS, "Content-Type": "application/json" },
+    headers: { "Content-Type": "application/json" },
     body: JSON.stringify(bodyOf(asked)),
-  }).catch(() => null);
-  if (!response) throw new ApiError("unreachable", "the archiver does not answer", null);
-  const text = await response.text();
-  if (!response.ok) throw refusalOf(response, asJson(text));
-  return text;
+  });
+  return response.text();
 }
 
 /** A stretch in which a condition held. */
@@ -154,16 +141,9 @@ export async function searchWhen(
   signal: AbortSignal,
 ): Promise<void> {
   const more = `${limit === undefined ? "" : `&limit=${limit}`}${anyUnits ? "&units=any" : ""}`;
-  const path = `${ROOT}/when?from=${iso(range.from)}&to=${iso(range.to)}&format=lines${more}`;
-  let response: Response;
-  try {
-    const headers = { ...OURS, "Content-Type": "text/plain" };
-    response = await fetch(path, { method: "POST", headers, body: expression, signal });
-  } catch (error) {
-    if (isAbort(error)) throw error;
-    throw new ApiError("unreachable", "the archiver does not answer", null);
-  }
-  if (!response.ok) throw refusalOf(response, asJson(await response.text()));
+  const path = `/when?from=${iso(range.from)}&to=${iso(range.to)}&format=lines${more}`;
+  const headers = { "Content-Type": "text/plain" };
+  const response = await answered(path, { method: "POST", headers, body: expression, signal });
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let isTold = false;
   const take = (text: string) => {

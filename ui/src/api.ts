@@ -207,7 +207,7 @@ export class ApiError extends Error {
 export const ROOT = "api/v1";
 
 /** What no page of another site can send: by it the archiver knows its own page, through any proxy. */
-export const OURS = { "X-Pvark": "1" };
+const OURS = { "X-Pvark": "1" };
 
 let doubt = (): void => undefined;
 
@@ -221,30 +221,38 @@ export function isBarred(error: unknown): boolean {
   return error instanceof ApiError && (error.code === "unauthorized" || error.code === "forbidden");
 }
 
-async function request<T>(path: string, init: RequestInit = {}, root = ROOT): Promise<T> {
+/** Asks, and gives the answer unless it is a refusal, which is thrown. */
+export async function answered(path: string, init: RequestInit = {}, root = ROOT): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(`${root}${path}`, { ...init, headers: { ...OURS, ...init.headers } });
   } catch (error) {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    if (isAbort(error)) throw error;
     throw new ApiError("unreachable", "the archiver does not answer", null);
   }
-  // Where it leads is not told, and need not be known.
-  if (response.type === "opaqueredirect") return undefined as T;
-  const text = await response.text();
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    throw new ApiError("not_json", `the archiver's answer (HTTP ${response.status}) is not JSON`, null);
-  }
-  if (response.ok) return body as T;
-  const refusal = refusalOf(response, body);
+  if (response.ok || response.type === "opaqueredirect") return response;
+  const refusal = refusalOf(response, await jsonOf(response));
   if (isBarred(refusal) && !path.startsWith("/login")) doubt();
   throw refusal;
 }
 
-export function refusalOf(response: Response, body: unknown): ApiError {
+async function request<T>(path: string, init: RequestInit = {}, root = ROOT): Promise<T> {
+  const response = await answered(path, init, root);
+  // Where it leads is not told, and need not be known.
+  if (response.type === "opaqueredirect") return undefined as T;
+  return (await jsonOf(response)) as T;
+}
+
+async function jsonOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiError("not_json", `the archiver's answer (HTTP ${response.status}) is not JSON`, null);
+  }
+}
+
+function refusalOf(response: Response, body: unknown): ApiError {
   const error = (body as { error?: { code?: string; message?: string; hint?: string } } | null)?.error;
   const message = error?.message ?? `HTTP ${response.status}`;
   const seconds = Number(response.headers.get("Retry-After") ?? "");
