@@ -17,9 +17,9 @@ use crate::{
     failure::Failure,
 };
 
-/// So long an order to nodes may take until it is carried out.
+/// How long the command waits until the nodes have carried out an order.
 const DONE_WITHIN: Duration = Duration::from_secs(60);
-/// How often it is looked whether it is.
+/// How often it looks whether they have.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// `pvark cluster …`

@@ -16,7 +16,7 @@ use crate::{
     host::clock::now,
 };
 
-/// So many memos are asked for at once.
+/// How many memos one request asks for.
 const PAGE: usize = 1000;
 
 pub(crate) fn note(command: &Note) -> Result<(), Failure> {

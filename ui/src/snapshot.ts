@@ -19,7 +19,7 @@ const PLOTTED_MAX = 50;
 /** Servers and mails take no addresses that are much longer. */
 const ADDRESS_LETTERS_MAX = 10_000;
 const TOLERANCES = [0, 1, 3, 10];
-/** Gaps are looked for so long before A. */
+/** How many seconds before A a gap may lie that is told of a PV. */
 const BEFORE_A = 1;
 
 export interface SnapshotActions {

@@ -215,7 +215,7 @@ impl AuditRecord {
     }
 }
 
-/// In so many ways a line says how its PVs were changed.
+/// A line of the audit tells at most this many ways in which its PVs were changed.
 const WAYS_MAX: usize = 10;
 
 /// One line for all of these, of which there is one at least.

@@ -134,5 +134,5 @@ pub struct Memo {
     pub changed: Option<By>,
 }
 
-/// What is looked at of memos, one after the other, the newest first; nothing more once it says no.
+/// Takes one memo after the other, the newest first, and says whether it wants more.
 pub type LookAtMemo<'l> = dyn FnMut(Memo) -> bool + 'l;

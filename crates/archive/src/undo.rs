@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{Action, By, DataFate, PvEntry, PvId, PvName, Right};
 
-/// So long an order can be taken back.
+/// How long an order can be taken back.
 pub const UNDO_FOR: Duration = Duration::from_secs(86_400);
 
 /// An order that can be taken back.

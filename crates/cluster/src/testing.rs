@@ -68,7 +68,7 @@ pub(crate) fn board(node: &str, shards: u32, shared: &Arc<Memory>) -> Arc<Board>
     board_with(node, (0..=shards).map(|_| NoList).collect(), shared)
 }
 
-/// The same with these lists, one of which is for the site.
+/// The board of a node that follows these lists; one of them is that of the site.
 pub(crate) fn board_with(node: &str, lists: Vec<impl Follows + 'static>, shared: &Arc<Memory>) -> Arc<Board> {
     board_among(node, lists, Arc::new(Nobody), shared)
 }

@@ -14,7 +14,7 @@ impl Ask {
         Ok(self.nodes()?.standing())
     }
 
-    /// The same for whoever counts things, if there is a cluster.
+    /// How the cluster stands, for the metrics; none without a cluster.
     pub fn cluster_if_any(&self) -> Option<ClusterStanding> {
         Some(self.listed().behind.nodes.as_ref()?.standing())
     }

@@ -161,7 +161,7 @@ fn what_was_changed_again_is_refused_by_name_and_the_rest_is_undone() {
     assert_eq!(outcome(&plan), expected);
     let now = |pv: PvId| store.reader().entry(pv).map(|entry| entry.settings);
     assert_eq!((now(pvs[0]), now(pvs[1]), now(pvs[5])), (Some(various(0)), Some(paused), Some(various(5))));
-    // What is left of the order are those that were refused, and they still are.
+    // The order keeps those PVs that were refused, and refuses them again.
     assert_eq!(outcome(&store.reader().undo_plan(order).unwrap()), expected[1..5]);
     // Once the later change is taken back, the one before can be.
     let later = store.reader().undoable().unwrap().into_iter().find(|order| order.action == Action::Paused).unwrap();
