@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Add(Add),
     /// List the PVs of a running archiver: how they stand, and their last values
     List(List),
+    /// List the IOCs of the PVs: since when they are connected, how many of their PVs are lost, restarts
+    Iocs(Iocs),
     /// Say how a running archiver fares
     Status(Status),
     /// Say which PVs never connected, are away, silent, fast or large
@@ -60,21 +62,29 @@ pub(crate) enum Command {
     /// Print what a running archiver has recorded of a PV
     Get(Get),
     /// Say when a condition over PVs held, such as 'SR:CURRENT > 3 while SR:SHUTTER = OPEN for >= 10 s'
-    When(When),
+    When(WhenArgs),
     /// Compute a formula over PVs, such as 'SR:CURRENT - 2*SR:OFFSET', in bins or step by step
     Formula(Formula),
     /// Say what a PV or a formula amounts to in a range: mean, deviation, percentiles, time at each value
     Stats(Stats),
+    /// Say for how long a PV or a formula lay between which edges, or how many samples did
+    Histogram(HistogramArgs),
+    /// Print what two PVs or formulas were at the same time, in pairs
+    Xy(Xy),
+    /// Say how strong each frequency is in a PV or a formula
+    Fft(Fft),
     /// Print the values that many PVs had at one time
-    Snapshot(Snapshot),
+    Snapshot(SnapshotArgs),
     /// Say which of many PVs changed between two times, those first that changed most beside what they usually do
     Diff(Diff),
+    /// Export many PVs as one file that the archiver makes: CSV, Parquet, Arrow, XLSX or MAT; goes on where a connection broke off
+    Export(ExportArgs),
     /// Say why there is no data of a PV in a range, or not all
     Explain(Explain),
     /// Give a PV another name; its samples stay where they are
     Rename(Rename),
     /// Give a PV one more name, or take one from it; without a name list all aliases
-    Alias(Alias),
+    Alias(AliasArgs),
     /// Take PVs out of the archive; they can be restored
     Remove(Remove),
     /// Bring back a PV that was removed; without a name list what can come back
@@ -86,19 +96,19 @@ pub(crate) enum Command {
     /// Take back an order about PVs of the last day: settings, pauses, policies, removals; without a number list them
     Undo(Undo),
     /// Write notes on times and PVs, find them, take them away
-    Note(Note),
-    /// Save what the page shows under a name, with a short link; find such views, take them away
-    View(View),
+    Note(NoteArgs),
+    /// Print bins of many PVs as the page draws them; or save such a view under a name, with a short link, find views, take them away
+    View(ViewArgs),
     /// Free the space of what was deleted, for good; without --yes say what would go
-    Purge(Purge),
+    Purge(PurgeArgs),
     /// Import samples of the past: from CSV files, or with a subcommand from another archiver
     Import(Import),
     /// Compare with another archiver, sample by sample, and say who lost what and why
-    Compare(Compare),
+    Compare(CompareArgs),
     /// Print who changed what is in the archive, the newest first
     Audit(Audit),
     /// Make tokens by which programs are known, list and revoke them
-    Token(Token),
+    Token(TokenArgs),
     /// Say who may do what
     Access(AccessCommand),
     /// Say what the policies of the config file would change of the PVs that there are, or change it
@@ -108,11 +118,11 @@ pub(crate) enum Command {
     /// Say how a cluster stands, move a shard to a node, let a node have none, or forget one
     Cluster(Cluster),
     /// Read a whole archive, verify every checksum and say what was found
-    Check(Check),
+    Check(CheckArgs),
     /// Keep what can be read of a damaged archive, whose archiver must be stopped; says first what it would do
-    Repair(Repair),
+    Repair(RepairArgs),
     /// Copy an archive, beside a running archiver if need be; a second time only what is new
-    Backup(Backup),
+    Backup(BackupArgs),
     /// Make a backup an archive of its own, in which an archiver may record
     TakeOver(TakeOver),
     /// Say what a list of PVs will need of a machine, and which of its resources is exhausted first
@@ -193,7 +203,7 @@ pub(crate) struct Server {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Token {
+pub(crate) struct TokenArgs {
     #[command(subcommand)]
     pub(crate) what: TokenCommand,
 }
@@ -290,15 +300,50 @@ pub(crate) struct List {
     pub(crate) server: Server,
     /// A part of the name, a glob with * or ?, or ~ and a regular expression [default: all]
     pub(crate) pattern: Option<String>,
-    /// Only PVs that stand so: connected, searching, disconnected, paused
+    /// Only PVs that stand so: connected, searching, disconnected, paused, unknown
     #[arg(long, default_value = "any")]
     pub(crate) state: String,
+    /// Only PVs with all of these words, in names, descriptions, units, groups, policies or IOCs
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) words: Option<String>,
+    /// By what they are sorted: name, rate, bytes_per_day, bytes, last, since, added, state, policy, ioc
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) sort: Option<String>,
+    /// Which come first: asc, desc
+    #[arg(long, value_name = "ORDER")]
+    pub(crate) order: Option<String>,
+    /// Only PVs to which this policy was applied; - for none
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(crate) policy: Option<String>,
+    /// Only PVs in this group; - for none
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(crate) group: Option<String>,
+    /// Only PVs that this IOC serves, or did: its address, with or without the port
+    #[arg(long, value_name = "ADDRESS", allow_hyphen_values = true)]
+    pub(crate) ioc: Option<String>,
+    /// How many PVs there are of each state, policy, group and IOC, in place of the PVs
+    #[arg(long, conflicts_with = "names")]
+    pub(crate) counts: bool,
     /// The most PVs to print
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
     /// Names only, to be piped into other commands
     #[arg(long)]
     pub(crate) names: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Iocs {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// A part of the address [default: all]
+    pub(crate) address: Option<String>,
+    /// Only IOCs of which PVs are lost
+    #[arg(long)]
+    pub(crate) lost: bool,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]
@@ -316,14 +361,14 @@ pub(crate) struct Report {
     pub(crate) server: Server,
     /// What about
     #[arg(value_enum)]
-    pub(crate) which: ReportKind,
+    pub(crate) which: ReportName,
     /// The most PVs to print
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReportKind {
+pub(crate) enum ReportName {
     /// No IOC has ever answered
     NeverConnected,
     /// The connection is lost now
@@ -348,21 +393,21 @@ pub(crate) enum ReportKind {
     Modified,
 }
 
-impl ReportKind {
+impl ReportName {
     /// Where it is asked for.
     pub(crate) fn path(self) -> &'static str {
         match self {
-            ReportKind::NeverConnected => "getNeverConnectedPVs",
-            ReportKind::Disconnected => "getCurrentlyDisconnectedPVs",
-            ReportKind::LostConnections => "getLostConnectionsReport",
-            ReportKind::Silent => "getSilentPVsReport",
-            ReportKind::Paused => "getPausedPVsReport",
-            ReportKind::EventRate => "getEventRateReport",
-            ReportKind::StorageRate => "getStorageRateReport",
-            ReportKind::Storage => "getPVsByStorageConsumed",
-            ReportKind::Dropped => "getPVsByDroppedEventsBuffer",
-            ReportKind::Added => "getRecentlyAddedPVs",
-            ReportKind::Modified => "getRecentlyModifiedPVs",
+            ReportName::NeverConnected => "getNeverConnectedPVs",
+            ReportName::Disconnected => "getCurrentlyDisconnectedPVs",
+            ReportName::LostConnections => "getLostConnectionsReport",
+            ReportName::Silent => "getSilentPVsReport",
+            ReportName::Paused => "getPausedPVsReport",
+            ReportName::EventRate => "getEventRateReport",
+            ReportName::StorageRate => "getStorageRateReport",
+            ReportName::Storage => "getPVsByStorageConsumed",
+            ReportName::Dropped => "getPVsByDroppedEventsBuffer",
+            ReportName::Added => "getRecentlyAddedPVs",
+            ReportName::Modified => "getRecentlyModifiedPVs",
         }
     }
 }
@@ -467,7 +512,7 @@ pub(crate) struct Rename {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Alias {
+pub(crate) struct AliasArgs {
     #[command(flatten)]
     pub(crate) server: Server,
     /// The PV's name
@@ -543,7 +588,7 @@ pub(crate) struct Undo {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Note {
+pub(crate) struct NoteArgs {
     #[command(subcommand)]
     pub(crate) what: NoteCommand,
 }
@@ -614,9 +659,26 @@ pub(crate) struct MemoImport {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct View {
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct ViewArgs {
     #[command(subcommand)]
-    pub(crate) what: ViewCommand,
+    pub(crate) what: Option<ViewCommand>,
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Names, and at most one pattern: a glob, or ~ and a regular expression; - for names on standard input
+    #[arg(required = true, value_name = "PV")]
+    pub(crate) pvs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) range: RangeArgs,
+    /// At most so many bins of a round width
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) bins: u32,
+    /// Bins of this width, such as 10min, at multiples of it
+    #[arg(long, value_name = "LENGTH", value_parser = span, conflicts_with = "bins")]
+    pub(crate) width: Option<Duration>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, Subcommand)]
@@ -672,7 +734,7 @@ pub(crate) struct ViewNamed {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Purge {
+pub(crate) struct PurgeArgs {
     #[command(flatten)]
     pub(crate) server: Server,
     /// Of this PV alone: a name that it has or had, or `#` and its number
@@ -786,7 +848,7 @@ pub(crate) struct Csv {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Compare {
+pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) server: Server,
     /// Read this folder of an archive whose archiver does not run, instead of asking one
@@ -871,7 +933,7 @@ pub(crate) struct Audit {
 
 /// The range that a command looks at.
 #[derive(Args, Debug)]
-pub(crate) struct Range {
+pub(crate) struct RangeArgs {
     /// Beginning, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min
     #[arg(long, default_value = "-1h", allow_hyphen_values = true)]
     pub(crate) from: String,
@@ -887,7 +949,7 @@ pub(crate) struct Get {
     /// The PV's name
     pub(crate) pv: String,
     #[command(flatten)]
-    pub(crate) range: Range,
+    pub(crate) range: RangeArgs,
     /// Reduce to so many bins with count, minimum, maximum, mean, first and last
     #[arg(long, value_name = "N")]
     pub(crate) bins: Option<u32>,
@@ -897,13 +959,13 @@ pub(crate) struct Get {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct When {
+pub(crate) struct WhenArgs {
     #[command(flatten)]
     pub(crate) server: Server,
     /// The condition, as docs/analysis.md says
     pub(crate) expression: String,
     #[command(flatten)]
-    pub(crate) range: Range,
+    pub(crate) range: RangeArgs,
     /// No more intervals than that
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub(crate) limit: u64,
@@ -923,7 +985,7 @@ pub(crate) struct Computed {
     /// The formula, as docs/analysis.md says; a PV's name is one
     pub(crate) expression: String,
     #[command(flatten)]
-    pub(crate) range: Range,
+    pub(crate) range: RangeArgs,
     /// Whether numbers of different units may be added and compared
     #[arg(long, value_name = "WHICH", default_value = "same", value_parser = ["same", "any"])]
     pub(crate) units: String,
@@ -960,7 +1022,86 @@ pub(crate) struct Stats {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Snapshot {
+pub(crate) struct HistogramArgs {
+    #[command(flatten)]
+    pub(crate) of: Computed,
+    /// In so many parts of equal width
+    #[arg(long, value_name = "N", default_value_t = 50, conflicts_with = "edges")]
+    pub(crate) bins: u32,
+    /// Where the first part begins; at the least number if it is not given
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, conflicts_with = "edges")]
+    pub(crate) low: Option<f64>,
+    /// Where the last part ends; at the greatest number if it is not given
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, conflicts_with = "edges")]
+    pub(crate) high: Option<f64>,
+    /// The edges of the parts, such as 0,1,2.5
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(crate) edges: Option<String>,
+    /// What is counted: the time for which a number held, samples, or both
+    #[arg(long, value_name = "WHAT", default_value = "time", value_parser = ["time", "count", "both"])]
+    pub(crate) weight: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Xy {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// What is drawn to the right: a PV, or a formula as docs/analysis.md says
+    pub(crate) x: String,
+    /// What is drawn upwards
+    pub(crate) y: String,
+    #[command(flatten)]
+    pub(crate) range: RangeArgs,
+    /// Which numbers are put together: each sample of X with what Y held; only those of one stamp; what both held at each --step; means
+    /// over each --step; samples with one pulse id
+    #[arg(long, value_name = "HOW", default_value = "last", value_parser = ["last", "stamp", "grid", "mean", "pulse"])]
+    pub(crate) by: String,
+    /// From one time to the next, such as 10s
+    #[arg(long, value_name = "LENGTH", value_parser = span)]
+    pub(crate) step: Option<Duration>,
+    /// How far samples of one pulse may be stamped apart
+    #[arg(long, value_name = "LENGTH", value_parser = span)]
+    pub(crate) tolerance: Option<Duration>,
+    /// No more pairs than that
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u32>,
+    /// Whether numbers of different units may be added and compared
+    #[arg(long, value_name = "WHICH", default_value = "same", value_parser = ["same", "any"])]
+    pub(crate) units: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Fft {
+    #[command(flatten)]
+    pub(crate) of: Computed,
+    /// By what points are multiplied first
+    #[arg(long, value_name = "WHICH", default_value = "none", value_parser = ["none", "hann"])]
+    pub(crate) window: String,
+    /// The amplitude of sines, or their square by hertz
+    #[arg(long, value_name = "WHICH", default_value = "amplitude", value_parser = ["amplitude", "density"])]
+    pub(crate) output: String,
+    /// What is taken off first
+    #[arg(long, value_name = "WHICH", default_value = "mean", value_parser = ["mean", "linear", "none"])]
+    pub(crate) detrend: String,
+    /// How far a stamp may lie from its place, in steps [default: 0.05]
+    #[arg(long, value_name = "STEPS", conflicts_with = "step")]
+    pub(crate) tolerance: Option<f64>,
+    /// Resample: a point each so long, such as 100ms
+    #[arg(long, value_name = "LENGTH", value_parser = span)]
+    pub(crate) step: Option<Duration>,
+    /// What a point is then: what held, on a line between samples, or the mean of the step
+    #[arg(long, value_name = "HOW", default_value = "previous", requires = "step", value_parser = ["previous", "linear", "mean"])]
+    pub(crate) resample: String,
+    /// Only so many frequencies, the strongest first
+    #[arg(long, value_name = "N")]
+    pub(crate) strongest: Option<usize>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SnapshotArgs {
     #[command(flatten)]
     pub(crate) server: Server,
     /// Names, and at most one pattern: a glob, or ~ and a regular expression; - for names on standard input
@@ -999,13 +1140,63 @@ pub(crate) struct Diff {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Names, and at most one pattern: a glob, or ~ and a regular expression; - for names on standard input
+    #[arg(required_unless_present_any = ["list", "fetch", "remove"], value_name = "PV")]
+    pub(crate) pvs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) range: RangeArgs,
+    /// Into which file, or folder; the archiver names it if nothing is said
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// csv, parquet, arrow, xlsx or mat; by the name of the file if nothing is said
+    #[arg(long)]
+    pub(crate) format: Option<String>,
+    /// All PVs on the same times, a thousand if neither --period nor --times-of is given
+    #[arg(long)]
+    pub(crate) aligned: bool,
+    /// A row every so many seconds
+    #[arg(long, value_name = "SECONDS", conflicts_with = "times_of")]
+    pub(crate) period: Option<f64>,
+    /// A row for each sample of this PV
+    #[arg(long, value_name = "PV")]
+    pub(crate) times_of: Option<String>,
+    /// Which value a row takes
+    #[arg(long, default_value = "previous", value_parser = ["previous", "linear", "nearest", "pulse"])]
+    pub(crate) method: String,
+    /// How many seconds a sample may lie from its row
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) tolerance: Option<f64>,
+    /// Severities beside the values of rows
+    #[arg(long)]
+    pub(crate) severity: bool,
+    /// The sample in force at the beginning comes first, where there are no rows
+    #[arg(long)]
+    pub(crate) before: bool,
+    /// Say how large it would be and what of it does not go into the format, and order nothing
+    #[arg(long)]
+    pub(crate) plan: bool,
+    /// List exports
+    #[arg(long, conflicts_with_all = ["plan", "fetch", "remove"])]
+    pub(crate) list: bool,
+    /// Fetch the export of this number, or the rest of it
+    #[arg(long, value_name = "N", conflicts_with_all = ["plan", "remove"])]
+    pub(crate) fetch: Option<u64>,
+    /// End the export of this number, and take its file away
+    #[arg(long, value_name = "N", conflicts_with = "plan")]
+    pub(crate) remove: Option<u64>,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) server: Server,
     /// The PV's name
     pub(crate) pv: String,
     #[command(flatten)]
-    pub(crate) range: Range,
+    pub(crate) range: RangeArgs,
     /// What proves that nothing is missing: values that rise by one with each update, or pulse ids
     #[arg(long, value_name = "WHAT", default_value = "auto", value_parser = ["auto", "counter", "pulse"])]
     pub(crate) proof: String,
@@ -1035,14 +1226,17 @@ impl Format {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Check {
+pub(crate) struct CheckArgs {
     /// Folder of the archive
     #[arg(long, value_name = "DIR", default_value = "pvark-data")]
     pub(crate) data: PathBuf,
+    /// Check what a cluster shares instead, beside its nodes: the config file of one of them
+    #[arg(long, value_name = "FILE", conflicts_with = "data")]
+    pub(crate) cluster: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Repair {
+pub(crate) struct RepairArgs {
     /// Folder of the archive
     #[arg(long, value_name = "DIR", default_value = "pvark-data")]
     pub(crate) data: PathBuf,
@@ -1052,11 +1246,14 @@ pub(crate) struct Repair {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Backup {
+pub(crate) struct BackupArgs {
     /// Folder of the archive
     #[arg(long, value_name = "DIR", default_value = "pvark-data")]
     pub(crate) data: PathBuf,
-    /// Folder of the backup: new, empty, or an earlier backup of the same archive
+    /// Back up what a cluster shares instead, beside its nodes, as an archive of one machine for each shard: the config file of a node
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "verify"])]
+    pub(crate) cluster: Option<PathBuf>,
+    /// Folder of the backup: new, empty, or an earlier backup of the same archive or cluster
     #[arg(long, value_name = "DIR")]
     pub(crate) to: PathBuf,
     /// Read again what earlier backups have copied, verify every checksum of it, and copy anew what is damaged

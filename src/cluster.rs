@@ -11,6 +11,7 @@
 #[cfg(any(feature = "s3", feature = "cql"))]
 mod apart;
 mod backend;
+mod folder;
 mod handover;
 mod peers;
 mod shards;
@@ -26,7 +27,7 @@ use std::{
 };
 
 use archive::{AddRequest, Directory, PvId};
-use cluster::{Answers, Beat, Board, Claims, Follows, Node, Operator, Plan, SiteTokens, Whole};
+use cluster::{Answers, Beat, Board, Claims, Follows, Node, NodeOperator, Plan, SiteTokens, Whole};
 use query::Query;
 use remote::{Listener, Offered};
 use service::{Behind, Service};
@@ -34,16 +35,17 @@ use shared::{Shard, Shared, Swapped, settle};
 use store::{Follower, disk::RealDisk};
 use web::Serve;
 
+pub(crate) use self::folder::is_of_no_node;
 use self::{
     handover::Folders,
     peers::Links,
-    shards::{Opening, Shards, Wills},
+    shards::{NodeShards, ShardOpening, Wills},
 };
 use crate::{
     commands,
     config::{ClusterConfig, Config},
     failure::Failure,
-    host::{clock::now, runtime, signals::Stop},
+    host::{clock::now, runtime, signals::StopSignal},
     old,
 };
 
@@ -55,6 +57,10 @@ const QUEUE_BYTES_MIN: usize = 16 << 20;
 const MESSAGES_BYTES_MIN: usize = 64 << 20;
 /// How often a node has a turn, looks into journals of others, and offers what it holds.
 const EACH: Duration = Duration::from_secs(1);
+/// A token that was made or revoked at another node is known here within so many seconds.
+const TOKENS_EACH: u64 = 5;
+/// Before clients are answered, the lists of PVs of all shards are waited for so long.
+const LISTS_READ_WITHIN: Duration = Duration::from_secs(5);
 /// Whoever was started with the name of a node that lives is told so within this time.
 const NAMED_TWICE_WITHIN: Duration = Duration::from_secs(3);
 
@@ -66,7 +72,7 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
     let (network, answers) = (runtime::start("network", |_| {})?, runtime::start("answers", runtime::for_answers)?);
     let stop = {
         let _tasks_run_here = network.enter();
-        Stop::on_signals()?
+        StopSignal::on_signals()?
     };
     let listener = config.nodes.ok_or("[cluster] needs [nodes]")?;
     let shared = backend::open(cluster.shared.clone())?;
@@ -76,17 +82,18 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
     is_alone(&*shared, &cluster.node)?;
 
     let data = config.store.folder.clone();
+    folder::is_of_this(&data, &identity(&*shared)?, &cluster)?;
     let folders = Arc::new(Folders::find(&data)?);
     let links = Arc::new(Links::new(listener.key.clone(), run));
     let board = board(&cluster, config.acquire.policies.clone(), &data, &shared, links)?;
     board.writes(format);
-    let opening = Opening {
+    let opening = ShardOpening {
         store: store_of(config.store, cluster.shards),
         acquire: acquire_of(config.acquire, cluster.shards),
         network: network.handle().clone(),
         run,
     };
-    let shards = Shards::new(board.clone(), shared.clone(), opening, folders.clone()); // network → stores → shared store
+    let shards = NodeShards::new(board.clone(), shared.clone(), opening, folders.clone()); // network → stores → shared store
     let leaving = Arc::new(AtomicBool::new(false));
     let answers_to_nodes =
         Arc::new(Answers::new(board.clone(), Arc::new(Wills(shards.clone(), folders.clone())), leaving.clone()));
@@ -100,25 +107,28 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
         };
         Listener::start(listener, offered)? // shards here → other nodes
     };
-    let operator = Arc::new(Operator::new(board.clone(), answers_to_nodes, shared.clone()));
+    let operator = Arc::new(NodeOperator::new(board.clone(), answers_to_nodes, shared.clone()));
     let at_work =
         AtWork::begin(Node::new(board.clone(), shared, first_beat(&cluster, run), leaving), &board, &shards, &folders)?;
 
     let (policies, identity) = (config.web.policies.clone(), config.web.appliance.identity.clone());
     let service = Service::new(behind(&whole, operator), policies, identity);
-    let access = Arc::new(commands::access::begin(config.access, SiteTokens(board.clone()))?);
+    let access = Arc::new(commands::access::begin(config.access, SiteTokens::new(board.clone()))?);
+    lists_are_read(&board);
     let web = {
         let _tasks_run_here = answers.enter();
         Serve::start(config.web, service, Arc::clone(&access))?
     };
     let (version, urls) = (env!("CARGO_PKG_VERSION"), web.urls().join(" "));
     tracing::info!("pvark {version}, node {} of the cluster {}, listens on {urls}", cluster.node, cluster.name);
+    let mut renewal = Renewal::default();
     while !stop.wait_a_second() {
         stop.asked_to_reload(|| {
             drop(web.look_at_certificates());
             commands::access::reload(&access, config.file.as_deref());
         });
         shards.tick(now());
+        renewal.tick(&access);
     }
 
     answers.block_on(web.finish()); // stop answering clients,
@@ -129,6 +139,48 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
     closed?;
     tracing::info!("every sample is safe; good bye");
     Ok(())
+}
+
+/// Waits a while until this node knows the PVs of all shards. Answers say what it does not know by then.
+fn lists_are_read(board: &Board) {
+    let begun = Instant::now();
+    while !board.unlisted().is_empty() && begun.elapsed() < LISTS_READ_WITHIN {
+        thread::sleep(Duration::from_millis(50));
+    }
+    match board.unlisted().as_slice() {
+        [] => {}
+        unread => {
+            tracing::warn!("the lists of the shards {unread:?} are not known yet; what is asked meanwhile says so")
+        }
+    }
+}
+
+/// Reads the tokens of the cluster anew, on a thread of its own, as whoever keeps them may not answer.
+#[derive(Default)]
+struct Renewal {
+    seconds: u64,
+    is_busy: Arc<AtomicBool>,
+}
+
+impl Renewal {
+    /// To be called once a second.
+    fn tick(&mut self, access: &Arc<access::Access>) {
+        self.seconds += 1;
+        if !self.seconds.is_multiple_of(TOKENS_EACH) || access.is_open() || self.is_busy.swap(true, Relaxed) {
+            return;
+        }
+        let (access, is_busy) = (Arc::clone(access), Arc::clone(&self.is_busy));
+        let renew = move || {
+            if let Err(error) = access.read_tokens() {
+                tracing::warn!("tokens that were made or revoked at other nodes are not known here: {error}");
+            }
+            is_busy.store(false, Relaxed);
+        };
+        if let Err(error) = thread::Builder::new().name("tokens".to_owned()).spawn(renew) {
+            tracing::warn!("the tokens are not read: {error}");
+            self.is_busy.store(false, Relaxed);
+        }
+    }
 }
 
 /// What this node says of itself before it has anything.
@@ -152,7 +204,7 @@ fn board(
 }
 
 /// The whole cluster in the place of a store and of acquisition.
-fn behind(whole: &Whole, operator: Arc<Operator>) -> Behind {
+fn behind(whole: &Whole, operator: Arc<NodeOperator>) -> Behind {
     let query = Query::over(whole.clone());
     let whole = Arc::new(whole.clone());
     Behind {
@@ -168,7 +220,7 @@ fn behind(whole: &Whole, operator: Arc<Operator>) -> Behind {
 }
 
 /// What of the limits of one machine each shard may take.
-fn store_of(config: store::Config, shards: u32) -> store::Config {
+pub(crate) fn store_of(config: store::Config, shards: u32) -> store::Config {
     store::Config {
         head_bytes_max: share(config.head_bytes_max, shards, HEAD_BYTES_MIN),
         reserve_bytes: config.reserve_bytes / u64::from(shards),
@@ -210,8 +262,23 @@ fn join(shared: &dyn Shared, cluster: &ClusterConfig) -> Result<(), Failure> {
         tracing::info!("the cluster {} with {} shards begins in {:?}", cluster.name, cluster.shards, cluster.shared);
         return Ok(());
     }
-    let found = settle::read(|| shared.value("cluster"))?.unwrap_or_default();
-    let found = String::from_utf8_lossy(&found).into_owned();
+    is_of(&settle::read(|| shared.value("cluster"))?.unwrap_or_default(), cluster)
+}
+
+/// The shared store of a cluster that is there already, for who is no node of it.
+pub(crate) fn open(cluster: &ClusterConfig) -> Result<Arc<dyn Shared>, Failure> {
+    let shared = backend::open(cluster.shared.clone())?;
+    let Some(found) = settle::read(|| shared.value("cluster"))? else {
+        return Err(format!("{:?} holds no cluster", cluster.shared).into());
+    };
+    is_of(&found, cluster)?;
+    reads_format(&*shared)?;
+    Ok(shared)
+}
+
+/// An error if what a shared store says of its cluster is not what the config says.
+fn is_of(found: &[u8], cluster: &ClusterConfig) -> Result<(), Failure> {
+    let (own, found) = (format!("{} {}", cluster.name, cluster.shards), String::from_utf8_lossy(found));
     match found.split_once(' ') {
         _ if found == own => Ok(()),
         Some((name, _)) if name != cluster.name => Err(format!(
@@ -226,6 +293,17 @@ fn join(shared: &dyn Shared, cluster: &ClusterConfig) -> Result<(), Failure> {
         .into()),
         None => Err(format!("{:?} holds something else than a cluster", cluster.shared).into()),
     }
+}
+
+/// What tells this cluster from all others, also from those that have its name: the first node that comes says it.
+pub(crate) fn identity(shared: &dyn Shared) -> Result<String, Failure> {
+    const NAME: &str = "identity";
+    let first = remote::new_run().ok_or("this machine has no random numbers")?;
+    let first = format!("{first:016x}");
+    if settle::swap(shared, NAME, None, first.as_bytes())? == Swapped::Done {
+        return Ok(first);
+    }
+    Ok(String::from_utf8_lossy(&settle::read(|| shared.value(NAME))?.unwrap_or_default()).into_owned())
 }
 
 /// An error if another process goes by the name of this node.
@@ -303,7 +381,7 @@ impl AtWork {
     fn begin(
         mut node: Node,
         board: &Arc<Board>,
-        shards: &Arc<Shards>,
+        shards: &Arc<NodeShards>,
         folders: &Arc<Folders>,
     ) -> std::io::Result<AtWork> {
         let ends = Arc::new(AtomicBool::new(false));
@@ -326,7 +404,8 @@ impl AtWork {
                 if is_last {
                     return node.farewell();
                 }
-                for shard in node.turn(began.elapsed(), &taken.taking()) {
+                let clock = now().nanos() / 1_000_000_000;
+                for shard in node.turn(began.elapsed(), clock, &taken.taking()) {
                     if let Err(error) = taken.begin_to_take(shard) {
                         tracing::debug!("{error}");
                     }
@@ -345,6 +424,15 @@ impl AtWork {
                 }
             }),
         )?;
+        let asked = board.clone();
+        let figures = spawn(
+            "figures of others",
+            Box::new(move |is_last| {
+                if !is_last {
+                    asked.ask_figures();
+                }
+            }),
+        )?;
         let (board, folders) = (board.clone(), folders.clone());
         let offer = spawn(
             "handing over",
@@ -354,7 +442,7 @@ impl AtWork {
                 }
             }),
         )?;
-        Ok(AtWork { ends, node: turns, others: vec![follow, offer] })
+        Ok(AtWork { ends, node: turns, others: vec![follow, figures, offer] })
     }
 
     fn end(self) {

@@ -1,8 +1,9 @@
 //! What the command line can do, a file for each command or family of them.
 //!
 //! ```text
-//!   over HTTP, to a running archiver     add, get, when, formula, stats, snapshot, diff, explain, look, admin, memos, access, policy, import, cluster, capacity --live
+//!   over HTTP, to a running archiver     add, get, when, formula, stats, snapshot, diff, explain, export, look, admin, memos, access, policy, import, cluster, capacity --live
 //!   on the files of an archive           check, repair, backup, audit --verify
+//!   on what a cluster shares             check --cluster, backup --cluster
 //!   both                                 compare
 //!   an archiver of its own               demo
 //! ```
@@ -23,6 +24,7 @@ mod computed;
 mod demo;
 mod diff;
 mod explain;
+mod export;
 mod get;
 mod http;
 mod import;
@@ -32,11 +34,14 @@ mod memos;
 mod policy;
 mod print;
 mod progress;
+mod relations;
 mod repair;
 pub(crate) mod setting_options;
+mod shards;
 mod socket;
 mod table;
 mod typed;
+mod view;
 mod when;
 
 use archive::AddRequest;
@@ -63,6 +68,7 @@ pub(crate) fn run(
         Command::Run(options) => archive(Config::load(options, process::env)?, &[]),
         Command::Add(command) => add::run(command),
         Command::List(command) => look::list_pvs(command),
+        Command::Iocs(command) => look::iocs(command),
         Command::Status(command) => look::status(command),
         Command::Report(command) => look::report(command),
         Command::Pause(command) => look::switch(command, "pause"),
@@ -71,8 +77,12 @@ pub(crate) fn run(
         Command::When(command) => when::run(command),
         Command::Formula(command) => computed::formula(command),
         Command::Stats(command) => computed::stats(command),
+        Command::Histogram(command) => computed::histogram(command),
+        Command::Xy(command) => relations::xy(command),
+        Command::Fft(command) => relations::fft(command),
         Command::Snapshot(command) => diff::snapshot(command),
         Command::Diff(command) => diff::diff(command),
+        Command::Export(command) => export::run(command),
         Command::Explain(command) => explain::run(command),
         Command::Rename(command) => admin::rename(command),
         Command::Alias(command) => admin::alias(command),
@@ -82,7 +92,10 @@ pub(crate) fn run(
         Command::Undelete(command) => admin::undelete(command),
         Command::Undo(command) => admin::undo(command),
         Command::Note(command) => memos::note(command),
-        Command::View(command) => memos::view(command),
+        Command::View(command) => match &command.what {
+            Some(named) => memos::view(named),
+            None => view::run(command),
+        },
         Command::Purge(command) => admin::purge(command),
         Command::Import(command) => import::import(command),
         Command::Compare(command) => compare::run(command),
@@ -95,9 +108,15 @@ pub(crate) fn run(
         Command::Policy(command) => policy::policy(command),
         Command::Group(command) => policy::group(command),
         Command::Cluster(command) => cluster::run(command),
-        Command::Check(command) => check::run(command),
+        Command::Check(command) => match &command.cluster {
+            Some(config) => shards::check(config),
+            None => check::run(command),
+        },
         Command::Repair(command) => repair::run(command),
-        Command::Backup(command) => backup::run(command),
+        Command::Backup(command) => match &command.cluster {
+            Some(config) => shards::backup(config, &command.to),
+            None => backup::run(command),
+        },
         Command::TakeOver(command) => backup::take_over(command),
         Command::Capacity(command) => capacity::run(command),
         Command::Demo(command) => demo::run(command, archive),

@@ -158,9 +158,11 @@ struct File {
     /// How fast segments are read in the background to find damage: "20 MB/s", a time for all of them like "30d", or "off".
     scrub: Scrub,
     /// Where sealed segments go later, in this order.
-    storage: Vec<Storage>,
+    storage: Vec<StoragePlace>,
     /// How long what was recorded is kept.
-    retention: Retention,
+    retention: RetentionRule,
+    /// Files of many PVs that are made while nobody waits.
+    exports: ExportsRule,
     /// What clients of the Archiver Appliance are told of this archiver.
     appliance: Appliance,
     /// Archives of other archivers, which are read where they lie.
@@ -201,7 +203,8 @@ impl Default for File {
             flush_after: Span(Duration::from_secs(3600)),
             scrub: Scrub(store::Scrub::Pass(Duration::from_secs(30 * 86_400))),
             storage: Vec::new(),
-            retention: Retention::default(),
+            retention: RetentionRule::default(),
+            exports: ExportsRule::default(),
             appliance: Appliance::default(),
             old_archive: Vec::new(),
             nodes: None,
@@ -218,7 +221,7 @@ impl Default for File {
 /// A place besides the folder of the archive.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Storage {
+struct StoragePlace {
     /// The name by which the archive knows it. Must stay the same; the folder may change.
     name: PlaceName,
     /// Where it is.
@@ -231,9 +234,51 @@ struct Storage {
     answers_within: Option<Span>,
 }
 
+/// Exports lie in the folder `exports` within that of the archive.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Retention {
+struct ExportsRule {
+    /// Megabytes that all of them together may take on the disk; one principal has at most half of that.
+    megabytes_max: Megabytes,
+    /// Megabytes of the disk that they leave free for recording, whatever else they may take; a tenth of the disk if nothing is said.
+    free_megabytes_min: Option<Megabytes>,
+    /// How long a file can be fetched after it was made.
+    keep: Span,
+    /// How many may be under way, and how many of one principal.
+    jobs_max: usize,
+    jobs_each_max: usize,
+}
+
+impl Default for ExportsRule {
+    fn default() -> ExportsRule {
+        let usual = web::ExportsConfig::default();
+        ExportsRule {
+            megabytes_max: Megabytes((usual.bytes_max >> 20) as usize),
+            free_megabytes_min: None,
+            keep: Span(usual.keep),
+            jobs_max: usual.jobs_max,
+            jobs_each_max: usual.jobs_each_max,
+        }
+    }
+}
+
+impl ExportsRule {
+    fn within(self, folder: &Path) -> web::ExportsConfig {
+        web::ExportsConfig {
+            folder: Some(folder.join("exports")),
+            bytes_max: self.megabytes_max.bytes() as u64,
+            free_min: self.free_megabytes_min.map(|free| free.bytes() as u64),
+            keep: self.keep.0,
+            jobs_max: self.jobs_max,
+            jobs_each_max: self.jobs_each_max,
+            ..web::ExportsConfig::default()
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RetentionRule {
     /// Of all PVs that no rule names.
     keep: Keep,
     /// The first that fits a PV decides.
@@ -242,9 +287,9 @@ struct Retention {
     purge_after: Option<Span>,
 }
 
-impl Default for Retention {
-    fn default() -> Retention {
-        Retention { keep: Keep(None), rules: Vec::new(), purge_after: None }
+impl Default for RetentionRule {
+    fn default() -> RetentionRule {
+        RetentionRule { keep: Keep(None), rules: Vec::new(), purge_after: None }
     }
 }
 
@@ -393,6 +438,7 @@ impl Config {
                 appliance: file.appliance.told(),
                 answers_bytes_max: file.answers_megabytes_max.bytes(),
                 listeners,
+                exports: file.exports.within(&folder),
                 ..web::Config::new(LISTEN)
             },
             log_format: options.log_format.unwrap_or(file.log_format.0),
@@ -463,7 +509,7 @@ fn policies_of(path: Option<PathBuf>) -> web::PolicySource {
 }
 
 /// The places, if segments can go through them in that order.
-fn places(data: &Path, storage: &[Storage]) -> Result<Vec<store::Place>, ConfigError> {
+fn places(data: &Path, storage: &[StoragePlace]) -> Result<Vec<store::Place>, ConfigError> {
     for (index, place) in storage.iter().enumerate() {
         let earlier = &storage[..index];
         let wrong = if place.folder == data {
@@ -479,7 +525,7 @@ fn places(data: &Path, storage: &[Storage]) -> Result<Vec<store::Place>, ConfigE
         };
         return Err(ConfigError::Storage { name: place.name.0.clone(), wrong });
     }
-    let place = |place: &Storage| store::Place {
+    let place = |place: &StoragePlace| store::Place {
         name: place.name.0.clone(),
         folder: place.folder.clone(),
         after: place.after.0,
@@ -489,7 +535,7 @@ fn places(data: &Path, storage: &[Storage]) -> Result<Vec<store::Place>, ConfigE
     Ok(storage.iter().map(place).collect())
 }
 
-impl Retention {
+impl RetentionRule {
     fn checked(self) -> Result<store::Retention, ConfigError> {
         let rule = |rule: KeepRule| store::Rule { pvs: rule.pvs, keep: rule.keep.0 };
         let retention = store::Retention { keep: self.keep.0, rules: self.rules.into_iter().map(rule).collect() };
@@ -638,7 +684,7 @@ mod tests {
                     [[listener]]\naddress = \"127.0.0.1:2\"\nrights = \"read\"\nhosts = [\"office\"]\norigins = [\"https://viewer\"]\n\
                     [access]\nanonymous = \"read\"\nsocket = \"/run/pvark.sock\"\n";
         let name = |name| web::HostName::new(name).unwrap();
-        let clients = web::Clients {
+        let clients = web::ClientCertificates {
             authorities: "/a".into(),
             revoked: Some("/r".into()),
             certificate: web::ClientCertificate::Required,

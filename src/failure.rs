@@ -39,6 +39,10 @@ impl Damaged {
         Damaged(format!("the archive in {} is damaged", folder.display()))
     }
 
+    pub(crate) fn in_cluster(name: &str) -> Damaged {
+        Damaged(format!("what the cluster {name} shares is damaged"))
+    }
+
     pub(crate) fn audit_in(folder: &Path) -> Damaged {
         Damaged(format!("the audit in {} is not what was written", folder.display()))
     }

@@ -7,7 +7,7 @@ use archive::By;
 use cli::Cli;
 use config::Config;
 use failure::Failure;
-use host::{clock::now, log, process, runtime, signals::Stop};
+use host::{clock::now, log, process, runtime, signals::StopSignal};
 use query::Query;
 use service::{Behind, Service};
 use store::Store;
@@ -42,9 +42,10 @@ fn run(mut config: Config, wanted: &[archive::AddRequest]) -> Result<(), Failure
     if let Some(cluster) = config.cluster.take() {
         return cluster::run(config, cluster, wanted); // the same, shard by shard
     }
+    cluster::is_of_no_node(&config.store.folder)?;
     let (network, answers) = (runtime::start("network", |_| {})?, runtime::start("answers", runtime::for_answers)?);
     let _tasks_run_here = network.enter();
-    let stop = Stop::on_signals()?;
+    let stop = StopSignal::on_signals()?;
 
     let started = now();
     let data = config.store.folder.clone();

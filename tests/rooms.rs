@@ -24,26 +24,29 @@ const STORE: Tiers = &[
     &["reader"],
     &["directory", "source"],
     &["follower", "memos", "roster", "store", "tokens"],
+    &["shard_backup"],
 ];
 
 const SERVICE: Tiers = &[
-    &["changes", "clock", "glob", "ledger", "policy_source", "proof", "refusal", "rights"],
+    &["changes", "clock", "glob", "ledger", "policy_source", "proof", "refusal", "rights", "without"],
     &["losses", "budget"],
+    &["table"],
     &["service"],
     &["ask", "explain"],
-    &["account", "find"],
-    &["facts", "names", "orders"],
+    &["account", "find", "unanswered"],
+    &["facts", "meant", "names", "orders"],
     &["cluster", "lists", "policies", "reads", "status"],
-    &["configured", "import", "live", "memos", "near", "removals", "seen", "undo"],
+    &["configured", "import", "iocs", "live", "memos", "near", "removals", "seen", "undo"],
     &["pvs", "reports", "when"],
-    &["computed", "diff"],
+    &["computed", "diff", "exports", "list"],
+    &["pairs", "spectrum"],
 ];
 
 const WEB: Tiers = &[
     &["stream"],
-    &["form", "peer", "process", "refusal"],
+    &["form", "method", "peer", "process", "refusal"],
     &["bodies", "host", "url"],
-    &["browser", "listener"],
+    &["browser", "listener", "needed"],
     &["config", "delivery", "ear", "tls"],
     &["door"],
     &["auth", "formats"],

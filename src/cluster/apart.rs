@@ -1,27 +1,43 @@
 //! A shared store whose calls wait for a network wherever they are made: a task of tokio must not wait for those of another runtime.
 
-use std::{ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc, thread};
 
 use shared::{Created, Result, Seq, Shared, Swapped};
 use tokio::runtime::Handle;
 
 /// Where a task of tokio makes a call, the call has a thread of its own.
 #[derive(Debug)]
-pub(super) struct Apart<S>(pub(super) Arc<S>);
+pub(super) struct Apart<S: Shared + 'static>(Option<Arc<S>>);
 
-impl<S: Shared> Apart<S> {
-    fn call<T: Send>(&self, call: impl FnOnce(&S) -> T + Send) -> T {
-        if Handle::try_current().is_err() {
-            return call(&self.0);
+/// The last who has it may be such a task, which must not end another runtime either.
+impl<S: Shared + 'static> Drop for Apart<S> {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0.take()
+            && Handle::try_current().is_ok()
+        {
+            drop(thread::spawn(move || drop(shared)));
         }
-        std::thread::scope(|scope| {
-            let called = scope.spawn(|| call(&self.0)).join();
+    }
+}
+
+impl<S: Shared + 'static> Apart<S> {
+    pub(super) fn new(shared: Arc<S>) -> Apart<S> {
+        Apart(Some(shared))
+    }
+
+    fn call<T: Send>(&self, call: impl FnOnce(&S) -> T + Send) -> T {
+        let shared = self.0.as_deref().expect("it is there until it is dropped");
+        if Handle::try_current().is_err() {
+            return call(shared);
+        }
+        thread::scope(|scope| {
+            let called = scope.spawn(|| call(shared)).join();
             called.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 }
 
-impl<S: Shared> Shared for Apart<S> {
+impl<S: Shared + 'static> Shared for Apart<S> {
     fn put(&self, key: &str, bytes: &[u8]) -> Result<()> {
         self.call(|shared| shared.put(key, bytes))
     }

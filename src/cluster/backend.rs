@@ -19,12 +19,12 @@ pub(super) fn open(config: SharedConfig) -> Result<Arc<dyn Shared>, Failure> {
         SharedConfig::S3 { endpoint, region, bucket, folder, access_key, secret_key } => {
             let config =
                 s3::Config { endpoint, region, bucket, folder, access_key, secret_key, timeout: ANSWERED_WITHIN };
-            Ok(Arc::new(Apart(s3::S3::open(config)?)))
+            Ok(Arc::new(Apart::new(s3::S3::open(config)?)))
         }
         #[cfg(feature = "cql")]
         SharedConfig::Cql { nodes, keyspace, replication, user } => {
             let config = cql::Config { nodes, keyspace, replication, user, timeout: ANSWERED_WITHIN };
-            Ok(Arc::new(Apart(cql::Cql::open(config)?)))
+            Ok(Arc::new(Apart::new(cql::Cql::open(config)?)))
         }
         #[cfg(not(feature = "s3"))]
         SharedConfig::S3 { .. } => Err(left_out("S3", "s3")),

@@ -19,12 +19,12 @@ use store::{LogFrames, disk::RealDisk};
 #[derive(Debug)]
 pub(super) struct Folders {
     root: PathBuf,
-    held: Mutex<Vec<Arc<Folder>>>,
+    held: Mutex<Vec<Arc<HandedFolder>>>,
 }
 
 /// One of them.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct HandedFolder {
     shard: u32,
     epoch: u64,
     path: PathBuf,
@@ -32,10 +32,10 @@ pub(super) struct Folder {
     log: LogFrames,
 }
 
-impl Folder {
-    pub(super) fn new(shard: u32, epoch: u64, path: PathBuf, frames: Frames) -> Folder {
+impl HandedFolder {
+    pub(super) fn new(shard: u32, epoch: u64, path: PathBuf, frames: Frames) -> HandedFolder {
         let log = LogFrames::new(Arc::new(RealDisk::new(&path)));
-        Folder { shard, epoch, path, frames, log }
+        HandedFolder { shard, epoch, path, frames, log }
     }
 
     fn part(&self) -> Option<Part> {
@@ -43,7 +43,7 @@ impl Folder {
     }
 }
 
-impl Held for Folder {
+impl Held for HandedFolder {
     fn beginning_of(&self, frame: u64) -> io::Result<u64> {
         self.log.beginning_of(frame)
     }
@@ -65,7 +65,7 @@ impl Folders {
                 let path = epoch?.path();
                 let Some(epoch) = name(&path).and_then(|name| u64::from_str_radix(name, 16).ok()) else { continue };
                 match LogFrames::new(Arc::new(RealDisk::new(&path))).extent() {
-                    Ok(Some(frames)) => folders.hold(Folder::new(number, epoch, path, frames)),
+                    Ok(Some(frames)) => folders.hold(HandedFolder::new(number, epoch, path, frames)),
                     Ok(None) => folders.remove(&path),
                     Err(error) => tracing::error!("what {} holds of a shard cannot be read: {error}", path.display()),
                 }
@@ -79,12 +79,12 @@ impl Folders {
         self.root.join(shard.to_string()).join(format!("{epoch:016x}"))
     }
 
-    fn all(&self) -> MutexGuard<'_, Vec<Arc<Folder>>> {
+    fn all(&self) -> MutexGuard<'_, Vec<Arc<HandedFolder>>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Holds a folder until it is taken.
-    pub(super) fn hold(&self, folder: Folder) {
+    pub(super) fn hold(&self, folder: HandedFolder) {
         self.all().push(Arc::new(folder));
     }
 

@@ -42,9 +42,9 @@ impl Links {
 }
 
 impl Peers for Links {
-    fn ask(&self, node: &str, question: Vec<u8>) -> Result<Vec<u8>, SourceError> {
+    fn ask(&self, node: &str, question: Vec<u8>, is_order: bool) -> Result<Vec<u8>, SourceError> {
         let unknown = || SourceError { cost: Cost::UntilBack, message: format!("nobody knows where node {node} is") };
-        self.link(node).ok_or_else(unknown)?.ask_cluster(question)
+        self.link(node).ok_or_else(unknown)?.ask_cluster(question, is_order)
     }
 
     fn source(&self, node: &str) -> Option<Arc<dyn Source>> {

@@ -19,13 +19,13 @@ use std::{
 };
 
 use acquire::Acquire;
-use cluster::{Board, Held, Open, Parts, Willing};
+use cluster::{Board, Claim, Held, Open, Parts, Willing};
 use sample::Timestamp;
-use shared::{Owner, Part, Settings, Shard, Shared, Standing};
+use shared::{Owner, OwnerStanding, Part, Settings, Shard, Shared};
 use store::{Offer, Shipping, Store, Writer, disk::RealDisk};
 use tokio::runtime::Handle;
 
-use super::handover::{Folder, Folders};
+use super::handover::{Folders, HandedFolder};
 use crate::{failure::Failure, host::clock::now};
 
 /// A taker reads no more rows of a journal than this, each a request to the shared store: five minutes of commits.
@@ -38,7 +38,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 const TAKEN_WITHIN: Duration = Duration::from_secs(10);
 
 /// How shards are opened here.
-pub(super) struct Opening {
+pub(super) struct ShardOpening {
     pub(super) store: store::Config,
     pub(super) acquire: acquire::Config,
     pub(super) network: Handle,
@@ -46,10 +46,10 @@ pub(super) struct Opening {
 }
 
 /// The shards of this node.
-pub(super) struct Shards {
+pub(super) struct NodeShards {
     board: Arc<Board>,
     shared: Arc<dyn Shared>,
-    opening: Opening,
+    opening: ShardOpening,
     folders: Arc<Folders>,
     running: Mutex<BTreeMap<u32, Arc<Running>>>,
     taking: Mutex<BTreeSet<u32>>,
@@ -97,15 +97,15 @@ impl Parts for Running {
     }
 }
 
-impl Shards {
+impl NodeShards {
     pub(super) fn new(
         board: Arc<Board>,
         shared: Arc<dyn Shared>,
-        opening: Opening,
+        opening: ShardOpening,
         folders: Arc<Folders>,
-    ) -> Arc<Shards> {
+    ) -> Arc<NodeShards> {
         let (running, taking) = (Mutex::default(), Mutex::default());
-        Arc::new(Shards { board, shared, opening, folders, running, taking, closing: AtomicBool::new(false) })
+        Arc::new(NodeShards { board, shared, opening, folders, running, taking, closing: AtomicBool::new(false) })
     }
 
     /// Those that are being taken.
@@ -122,7 +122,7 @@ impl Shards {
     }
 
     /// Begins to take a shard, on a thread of its own.
-    pub(super) fn begin_to_take(self: &Arc<Shards>, shard: u32) -> Result<(), String> {
+    pub(super) fn begin_to_take(self: &Arc<NodeShards>, shard: u32) -> Result<(), String> {
         if self.closing.load(Relaxed) {
             return Err("this node ends".to_owned());
         }
@@ -135,7 +135,7 @@ impl Shards {
             shards.taking_now().remove(&shard);
             match taken {
                 Ok(running) => shards.answer(shard, &running),
-                Err(error) => tracing::warn!("shard {shard} could not be taken: {error}"),
+                Err(error) => shards.fails(shard, &format!("cannot be taken here: {error}")),
             }
         };
         let thread = thread::Builder::new().name(format!("shard {shard}")).spawn(take);
@@ -143,6 +143,13 @@ impl Shards {
             self.taking_now().remove(&shard);
             format!("shard {shard} cannot be taken: {error}")
         })
+    }
+
+    /// Tells the operator, and the log once.
+    fn fails(&self, shard: u32, why: &str) {
+        if self.board.fails(shard, why) {
+            tracing::warn!("shard {shard} {why}");
+        }
     }
 
     /// Takes a shard and records into it.
@@ -179,7 +186,7 @@ impl Shards {
                 None => return,
                 Some(Ok(())) => break,
                 Some(Err(error)) => {
-                    tracing::warn!("shard {shard} is recorded, but not answered yet: {error}");
+                    self.fails(shard, &format!("is recorded here, but not answered yet: {error}"));
                     if self.running().get(&shard).is_none_or(|now| !Arc::ptr_eq(now, running)) {
                         return;
                     }
@@ -210,7 +217,7 @@ impl Shards {
     }
 
     /// To be called once a second: signs of life, and shards that other nodes have by now are given up.
-    pub(super) fn tick(self: &Arc<Shards>, now: Timestamp) {
+    pub(super) fn tick(self: &Arc<NodeShards>, now: Timestamp) {
         let running = self.running().clone();
         for (shard, running) in running {
             let health = running.with(|store, acquire| {
@@ -218,8 +225,12 @@ impl Shards {
                 store.shard()
             });
             let Some(health) = health.flatten() else { continue };
-            if matches!(health.standing, Standing::Taken { .. }) {
+            if let OwnerStanding::Taken { by } = health.standing {
                 self.board.closed(shard); // others answer for it; what is still under way to this node is written down meanwhile
+                let records = |claim: Claim| claim.node != self.board.own() && claim.epoch >= by.0;
+                if self.board.claim(shard).is_some_and(records) {
+                    running.with(|store, _| store.is_relieved());
+                }
             }
             if health.is_over && self.running().remove(&shard).is_some() {
                 self.board.closed(shard);
@@ -241,7 +252,7 @@ impl Shards {
         match left {
             Some(part) => {
                 tracing::info!("of shard {shard}, frames {} of epoch {} are handed over", part.frames, part.epoch);
-                self.folders.hold(Folder::new(shard, running.epoch, running.folder.clone(), part.frames));
+                self.folders.hold(HandedFolder::new(shard, running.epoch, running.folder.clone(), part.frames));
             }
             None => self.folders.remove(&running.folder),
         }
@@ -270,7 +281,7 @@ impl Shards {
 }
 
 /// What other nodes may ask for.
-pub(super) struct Wills(pub(super) Arc<Shards>, pub(super) Arc<Folders>);
+pub(super) struct Wills(pub(super) Arc<NodeShards>, pub(super) Arc<Folders>);
 
 impl Willing for Wills {
     fn take(&self, shard: u32) -> Result<(), String> {

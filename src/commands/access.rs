@@ -60,7 +60,7 @@ fn by_file(command: &cli::AccessExplain, file: &Path) -> Result<(bool, Vec<Strin
         Some(config) => Access::new(config, Box::new(InMemory::default())).map_err(|error| error as Failure)?,
     };
     let who = web::somebody(&access, &command.user)?;
-    let needed = web::Needed::by(&command.method, &command.what)?;
+    let needed = web::needed_for(&command.method, &command.what)?;
     let groups: Vec<Box<str>> = command.groups.iter().map(|group| group.as_str().into()).collect();
     let Explanation { is_allowed, text } = web::explained(&access, &who, &groups, &needed, (Right::Administer, true));
     Ok((is_allowed, text.lines().map(str::to_owned).collect()))
@@ -76,7 +76,7 @@ fn by_archiver(command: &cli::AccessExplain) -> Result<(bool, Vec<String>), Fail
 }
 
 /// `pvark token …`
-pub(crate) fn token(command: &cli::Token) -> Result<(), Failure> {
+pub(crate) fn token(command: &cli::TokenArgs) -> Result<(), Failure> {
     match &command.what {
         cli::TokenCommand::Add(command) => add(command),
         cli::TokenCommand::List(command) => list(command),

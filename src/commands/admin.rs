@@ -10,7 +10,7 @@ use super::{
     typed::{moment, names, range},
 };
 use crate::{
-    cli::{Alias, Audit, Delete, Purge, Remove, Rename, Restore, Server, Undelete, Undo},
+    cli::{AliasArgs, Audit, Delete, PurgeArgs, Remove, Rename, Restore, Server, Undelete, Undo},
     failure::Failure,
     host::clock::now,
 };
@@ -25,7 +25,7 @@ pub(crate) fn rename(command: &Rename) -> Result<(), Failure> {
     tell(&ask(&command.server, Method::Post(body), &format!("pvs/{}/rename", encoded(&command.pv)))?)
 }
 
-pub(crate) fn alias(command: &Alias) -> Result<(), Failure> {
+pub(crate) fn alias(command: &AliasArgs) -> Result<(), Failure> {
     let (Some(pv), Some(alias)) = (&command.pv, &command.alias) else {
         return print_rows(&ask(&command.server, Method::Get, "aliases")?["aliases"], &["alias", "name"]);
     };
@@ -124,7 +124,7 @@ pub(crate) fn undo(command: &Undo) -> Result<(), Failure> {
     if is_partial { Err(format!("{refused} PVs were changed again since and stay as they are").into()) } else { Ok(()) }
 }
 
-pub(crate) fn purge(command: &Purge) -> Result<(), Failure> {
+pub(crate) fn purge(command: &PurgeArgs) -> Result<(), Failure> {
     let before = moment(&command.before, now())?;
     let pv = command.pv.as_ref().map(|pv| format!("&pv={}", encoded(pv))).unwrap_or_default();
     let path = format!("purge?before={before}{pv}");

@@ -5,12 +5,12 @@ use store::Kept;
 
 use super::{print::print_line, progress::Told};
 use crate::{
-    cli::{Backup, TakeOver},
+    cli::{BackupArgs, TakeOver},
     failure::{Damaged, Failure},
     host::clock::now,
 };
 
-pub(crate) fn run(command: &Backup) -> Result<(), Failure> {
+pub(crate) fn run(command: &BackupArgs) -> Result<(), Failure> {
     let mut told = Told::new();
     let kept = if command.verify { Kept::Verified } else { Kept::Trusted };
     let done = store::backup(&command.data, &command.to, kept, |progress| told.tell("copied or verified", progress))?;

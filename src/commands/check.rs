@@ -2,11 +2,11 @@
 
 use super::{print::print_line, progress::Told};
 use crate::{
-    cli::Check,
+    cli::CheckArgs,
     failure::{Damaged, Failure},
 };
 
-pub(crate) fn run(command: &Check) -> Result<(), Failure> {
+pub(crate) fn run(command: &CheckArgs) -> Result<(), Failure> {
     let mut told = Told::new();
     let stored_in = |row: &[u8], from| archive::ledger::stored_in(row, from).ok();
     let report = store::check_with_ledger(&command.data, &stored_in, |progress| told.tell("read", progress))?;

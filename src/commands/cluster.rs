@@ -61,13 +61,18 @@ fn order(server: &Server, method: Method, path: &str) -> Result<Value, Failure> 
 
 fn status(server: &Server) -> Result<(), Failure> {
     let cluster = ask(server, Method::Get, "cluster")?;
-    let head = ["node", "state", "address", "version", "shards"].map(str::to_owned).to_vec();
+    let head = ["node", "state", "address", "version", "waiting", "detached", "free", "shards"];
+    let head = head.map(str::to_owned).to_vec();
     let row = |node: &Value| {
         let shards = list(&node["shards"]).iter().map(Value::to_string).collect::<Vec<_>>().join(" ");
+        let figures = &node["figures"];
+        let seconds = figures["detached_seconds"].as_u64().map_or("-".to_owned(), |seconds| format!("{seconds}s"));
+        let free = figures["free_bytes"].as_u64().map_or("-".to_owned(), |bytes| format!("{}MiB", bytes >> 20));
+        let waiting = figures["samples_waiting"].as_u64().map_or("-".to_owned(), |samples| samples.to_string());
         [&node["name"], &node["state"], &node["address"], &node["version"]]
             .map(text)
             .into_iter()
-            .chain([shards])
+            .chain([waiting, seconds, free, shards])
             .collect()
     };
     let rows: Vec<Vec<String>> = std::iter::once(head).chain(list(&cluster["nodes"]).iter().map(row)).collect();

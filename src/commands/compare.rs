@@ -33,10 +33,10 @@ use self::{
 };
 use super::{appliance::Appliance, http::encoded, print::print_line, table, typed::moment};
 use crate::{
-    cli::{self, Compare},
+    cli::{self, CompareArgs},
     config::Config,
     failure::{Differs, Failure},
-    host::{clock::now, runtime, signals::Stop},
+    host::{clock::now, runtime, signals::StopSignal},
 };
 
 /// So far back it goes if nothing else is said.
@@ -48,14 +48,14 @@ const TELL_EVERY: Duration = Duration::from_secs(2);
 const NAMES_MAX: usize = 100;
 
 /// Our side: an archiver that answers, or the folder of one that does not run.
-enum Ours {
+enum OwnSide {
     Server(Appliance),
     Folder(Box<Store>),
 }
 
 struct Comparison<'a> {
-    command: &'a Compare,
-    ours: Ours,
+    command: &'a CompareArgs,
+    ours: OwnSide,
     theirs: Appliance,
     accepted: Vec<Kind>,
     /// Samples that were looked at, for whoever waits.
@@ -71,20 +71,20 @@ struct Names {
     aliases_missing: Vec<String>,
 }
 
-pub(crate) fn run(command: &Compare) -> Result<(), Failure> {
+pub(crate) fn run(command: &CompareArgs) -> Result<(), Failure> {
     if let Some(path) = &command.report {
         report::Form::of(path)?; // a wrong name is told before hours of work
     }
     let theirs = Appliance::at(&command.other, command.retrieval.as_deref())?;
     let ours = match &command.data {
-        None => Ours::Server(Appliance::at(&command.server.url, None)?),
+        None => OwnSide::Server(Appliance::at(&command.server.url, None)?),
         Some(folder) => {
             let options = cli::Run { data: Some(folder.clone()), ..cli::Run::default() };
             if !folder.is_dir() {
                 return Err(format!("{} is no folder", folder.display()).into());
             }
             let config = store::Config { purpose: Purpose::Read, ..Config::load(&options, |_| None)?.store };
-            Ours::Folder(Box::new(Store::open(config, now())?))
+            OwnSide::Folder(Box::new(Store::open(config, now())?))
         }
     };
     let accepted = Kind::ALL.into_iter().filter(|kind| command.accept.iter().any(|name| name == kind.name())).collect();
@@ -108,7 +108,7 @@ impl Comparison<'_> {
     fn follow(&self) -> Result<TimeRange, Failure> {
         let runtime = runtime::start("signals", |_| {})?;
         let _tasks_run_here = runtime.enter();
-        let stop = Stop::on_signals()?;
+        let stop = StopSignal::on_signals()?;
         let begun = now();
         let from = moment(self.command.from.as_deref().unwrap_or("now"), begun)?;
         let end = self.command.follow_for.map_or(Timestamp::MAX, |span| begun.saturating_add(span));
@@ -197,10 +197,10 @@ impl Comparison<'_> {
 
     /// What is compared with what, by whom and when.
     fn head(&self, range: TimeRange) -> Value {
-        let Compare { other, pvs, list, from, to, stamps_within, accept, follow, follow_for, .. } = self.command;
+        let CompareArgs { other, pvs, list, from, to, stamps_within, accept, follow, follow_for, .. } = self.command;
         let (here, version) = match &self.ours {
-            Ours::Server(ours) => (ours.url.clone(), ours.version()),
-            Ours::Folder(_) => {
+            OwnSide::Server(ours) => (ours.url.clone(), ours.version()),
+            OwnSide::Folder(_) => {
                 let folder = self.command.data.as_deref().map(|folder| folder.display().to_string());
                 (folder.unwrap_or_default(), format!("pvark {}", env!("CARGO_PKG_VERSION")))
             }
@@ -254,8 +254,8 @@ impl Comparison<'_> {
     fn all_names(&self) -> Result<Names, Failure> {
         let aliases: HashMap<String, String> = self.theirs.aliases()?.into_iter().collect();
         let (ours, our_aliases): (Vec<String>, HashMap<String, String>) = match &self.ours {
-            Ours::Server(ours) => (ours.names(None)?, ours.aliases()?.into_iter().collect()),
-            Ours::Folder(store) => {
+            OwnSide::Server(ours) => (ours.names(None)?, ours.aliases()?.into_iter().collect()),
+            OwnSide::Folder(store) => {
                 let reader = store.reader();
                 let aliases = reader.aliases().into_iter();
                 (
@@ -336,15 +336,15 @@ impl Comparison<'_> {
         let remote = |archiver| Source::Remote { archiver, pv, answer: None };
         let there = Side::open(remote(&self.theirs), range, Metadata::default())?;
         let reader = match &self.ours {
-            Ours::Server(_) => None,
-            Ours::Folder(store) => Some(store.reader()),
+            OwnSide::Server(_) => None,
+            OwnSide::Folder(store) => Some(store.reader()),
         };
         let id: Option<PvId> = reader.as_ref().and_then(|reader| reader.find(pv)).map(|entry| entry.id);
         let (here, reasons_here) = match (&self.ours, &reader) {
-            (Ours::Server(ours), _) => {
+            (OwnSide::Server(ours), _) => {
                 (Side::open(remote(ours), range, Metadata::default())?, Here::Server(&self.command.server))
             }
-            (Ours::Folder(_), Some(reader)) => {
+            (OwnSide::Folder(_), Some(reader)) => {
                 let side = id.map(|id| -> Result<_, Failure> {
                     let metadata = reader.metadata(id, range)?.pop().map(|(_, metadata)| metadata);
                     let samples = Source::Store(Box::new(reader.samples(id, range)));
@@ -352,7 +352,7 @@ impl Comparison<'_> {
                 });
                 (side.transpose()?.flatten(), Here::Store(reader, id))
             }
-            (Ours::Folder(_), None) => unreachable!("a folder has a reader"),
+            (OwnSide::Folder(_), None) => unreachable!("a folder has a reader"),
         };
         let nobody = || Side::open(Source::Nothing, range, Metadata::default());
         let unknown = match (&here, &there) {
@@ -384,8 +384,8 @@ impl Comparison<'_> {
         line["links"] = json!({
             "there": self.theirs.samples_url(pv, range, "json"),
             "here": match &self.ours {
-                Ours::Server(ours) => Some(format!("{}/?pv={}&from={}&to={}", ours.url, encoded(pv), range.t0, range.t1)),
-                Ours::Folder(_) => None,
+                OwnSide::Server(ours) => Some(format!("{}/?pv={}&from={}&to={}", ours.url, encoded(pv), range.t0, range.t1)),
+                OwnSide::Folder(_) => None,
             },
         });
         Ok(line)

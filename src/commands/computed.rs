@@ -1,14 +1,15 @@
-//! `pvark formula` and `pvark stats`: what an expression over PVs comes to in a range.
+//! `pvark formula`, `pvark stats` and `pvark histogram`: what an expression over PVs comes to in a range.
 
 use serde_json::{Value, json};
 
 use super::{
     get::posted,
+    http::encoded,
     print::{print_line, print_rows},
     table::{aligned, list, text},
 };
 use crate::{
-    cli::{Computed, Format, Formula, Stats},
+    cli::{Computed, Format, Formula, HistogramArgs, Stats},
     failure::Failure,
     host::clock::now,
 };
@@ -29,7 +30,28 @@ pub(crate) fn formula(command: &Formula) -> Result<(), Failure> {
             print_rows(&answer["bins"], &["start", "mean", "min", "max", "covered", "made_of"])
         }
         Some(_) => print_rows(&answer["bins"], &["start", "mean", "covered", "made_of"]),
-        None => print_rows(&answer["steps"], &["time", "value"]),
+        None => {
+            print_rows(&answer["steps"], &["time", "value"])?;
+            told_of_arrays(&answer)
+        }
+    }
+}
+
+/// What is told beside arrays.
+fn told_of_arrays(answer: &Value) -> Result<(), Failure> {
+    let unequal = &answer["unequal"];
+    if unequal["count"].as_u64().unwrap_or(0) > 0 {
+        let (first, count) = (&unequal["first"], &unequal["count"]);
+        eprintln!(
+            "arrays of different lengths at {count} moments, first {} at {}",
+            first["lengths"],
+            text(&first["time"])
+        );
+    }
+    list(&answer["damage"]).iter().for_each(|damage| eprintln!("DAMAGE  {}", text(damage)));
+    match &answer["until"] {
+        Value::String(until) => Err(format!("there are more steps from {until} on: go on from there").into()),
+        _ => Ok(()),
     }
 }
 
@@ -67,9 +89,41 @@ pub(crate) fn stats(command: &Stats) -> Result<(), Failure> {
     Ok(())
 }
 
+pub(crate) fn histogram(command: &HistogramArgs) -> Result<(), Failure> {
+    let mut more = format!("&weight={}", command.weight);
+    match &command.edges {
+        Some(edges) => more.push_str(&format!("&edges={}", encoded(edges))),
+        None => more.push_str(&format!("&bins={}", command.bins)),
+    }
+    for (name, end) in [("low", command.low), ("high", command.high)] {
+        more.push_str(&end.map(|end| format!("&{name}={end}")).unwrap_or_default());
+    }
+    let Some(answer) = ask(&command.of, "histogram", &more)? else { return Ok(()) };
+    let wanted: &[&str] = match &*command.weight {
+        "time" => &["seconds"],
+        "count" => &["count"],
+        _ => &["seconds", "count"],
+    };
+    let mut rows = vec![[&["low", "high"], wanted].concat().into_iter().map(str::to_owned).collect::<Vec<_>>()];
+    let cells = |of: &Value| wanted.iter().map(|name| text(&of[*name])).collect::<Vec<String>>();
+    for part in list(&answer["bins"]) {
+        rows.push([vec![text(&part["low"]), text(&part["high"])], cells(part)].concat());
+    }
+    // Beside the parts, what there is of it.
+    for place in ["below", "above", "infinite", "minus_infinite", "nan", "gaps", "before"] {
+        let is_there = |name: &&str| answer[place][*name].as_f64().is_some_and(|much| much > 0.0);
+        if wanted.iter().any(is_there) {
+            rows.push([vec![place.replace('_', " "), String::new()], cells(&answer[place])].concat());
+        }
+    }
+    aligned(&rows).iter().try_for_each(|line| print_line(line))?;
+    list(&answer["damage"]).iter().for_each(|damage| eprintln!("DAMAGE  {}", text(damage)));
+    Ok(())
+}
+
 /// The answer for a table; in other formats it is printed as it comes.
-fn ask(of: &Computed, what: &str, more: &str) -> Result<Option<Value>, Failure> {
-    if of.format == Format::Arrow {
+pub(super) fn ask(of: &Computed, what: &str, more: &str) -> Result<Option<Value>, Failure> {
+    if of.format == Format::Arrow && what == "stats" {
         return Err(format!("pvark {what} has no Arrow: take csv or json").into());
     }
     let (from, to) = of.range.ends(now())?;

@@ -10,12 +10,12 @@ use super::{
     typed::{moment, names},
 };
 use crate::{
-    cli::{Diff, Format, Snapshot},
+    cli::{Diff, Format, SnapshotArgs},
     failure::Failure,
     host::clock::now,
 };
 
-pub(crate) fn snapshot(command: &Snapshot) -> Result<(), Failure> {
+pub(crate) fn snapshot(command: &SnapshotArgs) -> Result<(), Failure> {
     let time = moment(&command.time, now())?;
     let named = Named::of(&command.pvs)?;
     let Some(answer) = ask(&command.server.url, &format!("at?time={time}"), &named, command.format)? else {
@@ -52,17 +52,27 @@ fn told(rows: &[Vec<String>], answer: &Value) -> Result<(), Failure> {
     for name in list(&answer["unknown"]) {
         eprintln!("no PV of this archive is called {}", text(name));
     }
-    Ok(())
+    all_answered(list(&answer["unanswered"]).iter().map(|row| (&row["pv"], &row["why"])))
+}
+
+/// Says of which PVs nothing is told, each with the reason; an error if there are any.
+pub(super) fn all_answered<'a>(untold: impl Iterator<Item = (&'a Value, &'a Value)>) -> Result<(), Failure> {
+    let say = |(pv, why): (&Value, &Value)| eprintln!("NOT ANSWERED  {}: {}", text(pv), text(why));
+    match untold.map(say).count() {
+        0 => Ok(()),
+        1 => Err("one PV was not answered: ask again".into()),
+        count => Err(format!("{count} PVs were not answered: ask again").into()),
+    }
 }
 
 /// Names go in the body, patterns in the URL.
-struct Named {
-    names: Vec<String>,
-    pattern: Option<String>,
+pub(super) struct Named {
+    pub(super) names: Vec<String>,
+    pub(super) pattern: Option<String>,
 }
 
 impl Named {
-    fn of(given: &[String]) -> Result<Named, Failure> {
+    pub(super) fn of(given: &[String]) -> Result<Named, Failure> {
         let is_pattern = |name: &String| name.contains(['*', '?']) || name.starts_with('~');
         let (mut patterns, names): (Vec<String>, Vec<String>) = names(given)?.into_iter().partition(is_pattern);
         if patterns.len() > 1 {
@@ -72,8 +82,10 @@ impl Named {
     }
 }
 
-/// The answer for a table; in other formats it is printed as it comes.
-fn ask(server: &str, path: &str, named: &Named, format: Format) -> Result<Option<Value>, Failure> {
+/// The answer for a table; in other formats it is printed as it comes. Most of these have no place to say of which PVs nothing is told: then
+/// all or nothing is asked for.
+pub(super) fn ask(server: &str, path: &str, named: &Named, format: Format) -> Result<Option<Value>, Failure> {
     let pattern = named.pattern.as_ref().map(|pattern| format!("&match={}", encoded(pattern))).unwrap_or_default();
-    posted(server, &format!("{path}{pattern}"), json!(named.names), format)
+    let whole = if matches!(format, Format::Table | Format::Json) { "" } else { "&whole=true" };
+    posted(server, &format!("{path}{pattern}{whole}"), json!(named.names), format)
 }

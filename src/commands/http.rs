@@ -25,7 +25,7 @@ use ureq::{
     unversioned::resolver::DefaultResolver,
 };
 
-use super::socket::Way;
+use super::socket::SocketWay;
 use crate::{cli::Server, failure::Failure};
 
 /// The largest JSON answer that a table is made from.
@@ -93,7 +93,7 @@ pub(crate) fn agent() -> ureq::Agent {
 pub(crate) fn agent_of(config: ConfigBuilder<AgentScope>) -> ureq::Agent {
     let config = config.http_status_as_error(false).tls_config(tls()).middleware(with_token).build();
     let by_socket = |uri: &Uri| ours(uri)?.socket.as_deref();
-    ureq::Agent::with_parts(config, Way::new(by_socket), DefaultResolver::default())
+    ureq::Agent::with_parts(config, SocketWay::new(by_socket), DefaultResolver::default())
 }
 
 /// The archiver that a command asks, by what it is asked, and by which way.

@@ -1,4 +1,4 @@
-//! The commands that look at a running archiver and switch its PVs: list, status, report, pause, resume.
+//! The commands that look at a running archiver and switch its PVs: list, iocs, status, report, pause, resume.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::{
     typed::names,
 };
 use crate::{
-    cli::{List, Report, Server, Status, Switch},
+    cli::{Iocs, List, Report, Server, Status, Switch},
     failure::Failure,
 };
 
@@ -21,32 +21,104 @@ const PVS_AT_ONCE: usize = 10_000;
 /// `pvark list`: the PVs that fit, a line each, and how many there are.
 pub(crate) fn list_pvs(command: &List) -> Result<(), Failure> {
     let (mut shown, wanted) = (0, command.limit.unwrap_or(usize::MAX));
-    let pattern = command.pattern.as_deref().map(|pattern| format!("&match={}", encoded(pattern))).unwrap_or_default();
+    let mut query = format!("state={}", encoded(&command.state));
+    let own = [
+        ("words", &command.words),
+        ("sort", &command.sort),
+        ("order", &command.order),
+        ("policy", &command.policy),
+        ("group", &command.group),
+        ("ioc", &command.ioc),
+    ];
+    let is_sorted = command.counts || own.iter().any(|(_, value)| value.is_some());
+    let own = own.into_iter().chain([("match", &command.pattern)]);
+    for (name, value) in own {
+        query.extend(value.iter().map(|value| format!("&{name}={}", encoded(value))));
+    }
+    if command.counts {
+        return counts(&ask(&command.server, Method::Get, &format!("pvs?{query}&sort=name&limit=0"))?);
+    }
+    let columns: &[&str] = match is_sorted {
+        true => &["name", "state", "rate", "bytes_per_day", "last.time", "last.value", "units", "ioc", "description"],
+        false => &["name", "protocol", "state", "since", "last.time", "last.value"],
+    };
+    let mut place = if is_sorted { String::new() } else { "&offset=0".to_owned() };
     loop {
         let limit = PVS_AT_ONCE.min(wanted - shown);
-        let path = format!("pvs?offset={shown}&limit={limit}&state={}{pattern}", command.state);
-        let page = ask(&command.server, Method::Get, &path)?;
+        let page = ask(&command.server, Method::Get, &format!("pvs?{query}&limit={limit}{place}"))?;
         let pvs = list(&page["pvs"]);
         if command.names {
             pvs.iter().try_for_each(|pv| print_line(pv["name"].as_str().unwrap_or_default()))?;
         } else {
             let mut lines = Vec::new();
             if shown == 0 {
-                lines.push(["name", "protocol", "state", "since", "last", "value"].map(str::to_owned).to_vec());
+                let heading = |column: &&str| match *column {
+                    "last.time" => "last".to_owned(),
+                    "last.value" => "value".to_owned(),
+                    column => column.to_owned(),
+                };
+                lines.push(columns.iter().map(heading).collect());
             }
-            for pv in pvs {
-                let own = ["name", "protocol", "state", "since"].map(|column| text(&pv[column]));
-                lines.push([own.as_slice(), &[text(&pv["last"]["time"]), text(&pv["last"]["value"])]].concat());
-            }
+            lines.extend(pvs.iter().map(|pv| columns.iter().map(|column| cell(pv, column)).collect()));
             aligned(&lines).iter().try_for_each(|line| print_line(line))?;
         }
         shown += pvs.len();
         let total = page["total"].as_u64().unwrap_or(0);
-        if pvs.is_empty() || shown >= wanted || shown as u64 >= total {
+        let next = page["next"].as_str();
+        let is_over = if is_sorted { next.is_none() } else { pvs.is_empty() || shown as u64 >= total };
+        if is_over || shown >= wanted {
             eprintln!("{shown} of {total} PVs");
+            let near: Vec<String> = list(&page["near"]).iter().map(text).collect();
+            if !near.is_empty() {
+                eprintln!("did you mean {}?", near.join(" or "));
+            }
             return Ok(());
         }
+        place = next.map_or_else(|| format!("&offset={shown}"), |next| format!("&cursor={next}"));
     }
+}
+
+/// What stands in a column of a PV; rates with three digits behind the point at most.
+fn cell(pv: &Value, column: &str) -> String {
+    let value = column.split('.').fold(pv, |value, member| &value[member]);
+    match value.as_f64() {
+        Some(number) if matches!(column, "rate" | "bytes_per_day") => ((number * 1e3).round() / 1e3).to_string(),
+        _ => text(value),
+    }
+}
+
+/// How many PVs there are of each kind.
+fn counts(page: &Value) -> Result<(), Failure> {
+    let mut lines = vec![["what", "which", "PVs"].map(str::to_owned).to_vec()];
+    let facets = &page["facets"];
+    for (state, pvs) in facets["state"].as_object().into_iter().flatten() {
+        lines.push(vec!["state".to_owned(), state.clone(), text(pvs)]);
+    }
+    for what in ["policy", "group", "ioc"] {
+        let of_one = |count: &Value| vec![what.to_owned(), text(&count["name"]), text(&count["pvs"])];
+        lines.extend(list(&facets[what]).iter().map(of_one));
+    }
+    aligned(&lines).iter().try_for_each(|line| print_line(line))?;
+    eprintln!("{} PVs", text(&page["total"]));
+    Ok(())
+}
+
+/// `pvark iocs`: the IOCs, those with the most lost PVs first.
+pub(crate) fn iocs(command: &Iocs) -> Result<(), Failure> {
+    let address = command.address.as_deref().map(|address| format!("&match={}", encoded(address))).unwrap_or_default();
+    let state = if command.lost { "disconnected" } else { "any" };
+    let answer = ask(&command.server, Method::Get, &format!("iocs?state={state}{address}"))?;
+    if command.json {
+        return Ok(print_line(&serde_json::to_string_pretty(&answer)?)?);
+    }
+    let columns =
+        ["address", "pvs", "connected", "disconnected", "rate", "circuits", "since", "restarts", "last_beacon"];
+    let mut lines = vec![columns.map(str::to_owned).to_vec()];
+    let iocs = list(&answer["iocs"]);
+    lines.extend(iocs.iter().map(|ioc| columns.iter().map(|column| cell(ioc, column)).collect()));
+    aligned(&lines).iter().try_for_each(|line| print_line(line))?;
+    eprintln!("{} IOCs", iocs.len());
+    Ok(())
 }
 
 /// `pvark status`: all that the archiver says of itself, a line each, its problems last.

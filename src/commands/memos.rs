@@ -11,7 +11,7 @@ use super::{
     typed::moment,
 };
 use crate::{
-    cli::{Note, NoteCommand, NoteList, Server, View, ViewCommand, ViewList},
+    cli::{NoteArgs, NoteCommand, NoteList, Server, ViewCommand, ViewList},
     failure::Failure,
     host::clock::now,
 };
@@ -19,7 +19,7 @@ use crate::{
 /// How many memos one request asks for.
 const PAGE: usize = 1000;
 
-pub(crate) fn note(command: &Note) -> Result<(), Failure> {
+pub(crate) fn note(command: &NoteArgs) -> Result<(), Failure> {
     match &command.what {
         NoteCommand::Add(add) => {
             let time = |text: &Option<String>| text.as_ref().map(|text| moment(text, now())).transpose();
@@ -48,8 +48,8 @@ fn list_notes(wanted: &NoteList) -> Result<(), Failure> {
     told(notes, "notes", wanted.json, &["number", "from", "to", "pvs", "text", "by"])
 }
 
-pub(crate) fn view(command: &View) -> Result<(), Failure> {
-    match &command.what {
+pub(crate) fn view(command: &ViewCommand) -> Result<(), Failure> {
+    match command {
         ViewCommand::Save(save) => {
             let query = save.query.split_once('?').map_or(save.query.as_str(), |(_, query)| query);
             let body = json!({ "name": save.name, "query": query, "text": save.text, "pvs": save.pvs });

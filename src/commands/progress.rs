@@ -18,9 +18,15 @@ impl Told {
 
     /// Says how far it has come, unless it did so just now.
     pub(crate) fn tell(&mut self, done: &str, progress: store::Progress) {
+        let elapsed = self.began.elapsed();
+        self.say(|| line(done, progress, elapsed));
+    }
+
+    /// The same in other words.
+    pub(crate) fn say(&mut self, words: impl FnOnce() -> String) {
         if self.told_at.elapsed() >= TELL_EVERY {
             self.told_at = Instant::now();
-            eprintln!("{}", line(done, progress, self.began.elapsed()));
+            eprintln!("{}", words());
         }
     }
 }

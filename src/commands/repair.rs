@@ -3,9 +3,9 @@
 use store::Repairing;
 
 use super::{print::print_line, progress::Told};
-use crate::{cli::Repair, failure::Failure, host::clock::now};
+use crate::{cli::RepairArgs, failure::Failure, host::clock::now};
 
-pub(crate) fn run(command: &Repair) -> Result<(), Failure> {
+pub(crate) fn run(command: &RepairArgs) -> Result<(), Failure> {
     let how = if command.yes { Repairing::Do } else { Repairing::Look };
     let mut told = Told::new();
     let done = store::repair(&command.data, how, now(), |progress| told.tell("read", progress))?;

@@ -20,18 +20,18 @@ type BySocket = fn(&Uri) -> Option<&'static Path>;
 
 /// By network, but for the archiver that has a socket.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct SocketWay {
     usual: DefaultConnector,
     by_socket: BySocket,
 }
 
-impl Way {
-    pub(super) fn new(by_socket: BySocket) -> Way {
-        Way { usual: DefaultConnector::default(), by_socket }
+impl SocketWay {
+    pub(super) fn new(by_socket: BySocket) -> SocketWay {
+        SocketWay { usual: DefaultConnector::default(), by_socket }
     }
 }
 
-impl Connector<()> for Way {
+impl Connector<()> for SocketWay {
     type Out = Box<dyn Transport>;
 
     fn connect(&self, to: &ConnectionDetails, chained: Option<()>) -> Result<Option<Self::Out>, Error> {

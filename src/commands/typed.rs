@@ -7,7 +7,7 @@ use std::{
 
 use sample::{TimeRange, Timestamp};
 
-use crate::{cli::Range, failure::Failure};
+use crate::{cli::RangeArgs, failure::Failure};
 
 /// Names as they were given; `-` stands for those on standard input. Comments and empty lines do not count.
 pub(crate) fn names(given: &[String]) -> Result<Vec<String>, Failure> {
@@ -27,7 +27,7 @@ pub(crate) fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     Ok(Timestamp::typed(text, now)?)
 }
 
-impl Range {
+impl RangeArgs {
     /// Its ends.
     pub(crate) fn ends(&self, now: Timestamp) -> Result<(Timestamp, Timestamp), Failure> {
         range(&self.from, &self.to, now)

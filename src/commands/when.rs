@@ -14,7 +14,7 @@ use super::{
     table::{list, text},
 };
 use crate::{
-    cli::{Format, When},
+    cli::{Format, WhenArgs},
     failure::Failure,
     host::clock::now,
 };
@@ -22,13 +22,13 @@ use crate::{
 /// So often it says how far it is.
 const TOLD_EACH: Duration = Duration::from_secs(2);
 
-pub(crate) fn run(command: &When) -> Result<(), Failure> {
+pub(crate) fn run(command: &WhenArgs) -> Result<(), Failure> {
     let (from, to) = command.range.ends(now())?;
     let format = match command.format {
         Format::Table => "lines",
         format => format.in_url(),
     };
-    let When { server, limit, units, expression, .. } = command;
+    let WhenArgs { server, limit, units, expression, .. } = command;
     let url = format!("{}/api/v1/when?from={from}&to={to}&limit={limit}&units={units}&format={format}", server.url);
     let mut answer =
         checked(agent().post(&url).send_json(serde_json::json!({ "expression": expression })), &server.url)?;

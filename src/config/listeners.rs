@@ -49,15 +49,15 @@ struct TlsFile {
     /// The authorities whose certificates clients may show.
     client_ca: Option<PathBuf>,
     /// Whether clients must show one.
-    client_certificate: Option<ClientCertificate>,
+    client_certificate: Option<CertificateWish>,
     /// Which of the names in them counts.
-    client_name: Option<ClientName>,
+    client_name: Option<CertificateName>,
     /// Lists of certificates that were revoked, one of each of those authorities.
     crl: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
-enum ClientName {
+enum CertificateName {
     #[serde(rename = "CN")]
     Common,
     #[serde(rename = "SAN")]
@@ -66,7 +66,7 @@ enum ClientName {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum ClientCertificate {
+enum CertificateWish {
     Optional,
     Required,
 }
@@ -126,14 +126,14 @@ impl TlsFile {
         let clients = match client_ca {
             Some(authorities) => {
                 let certificate = match client_certificate {
-                    Some(ClientCertificate::Required) => web::ClientCertificate::Required,
-                    Some(ClientCertificate::Optional) | None => web::ClientCertificate::Optional,
+                    Some(CertificateWish::Required) => web::ClientCertificate::Required,
+                    Some(CertificateWish::Optional) | None => web::ClientCertificate::Optional,
                 };
                 let name = match client_name {
-                    Some(ClientName::Alternative) => web::ClientName::Alternative,
-                    Some(ClientName::Common) | None => web::ClientName::Common,
+                    Some(CertificateName::Alternative) => web::ClientName::Alternative,
+                    Some(CertificateName::Common) | None => web::ClientName::Common,
                 };
-                Some(web::Clients { authorities, revoked: crl, certificate, name })
+                Some(web::ClientCertificates { authorities, revoked: crl, certificate, name })
             }
             None if client_certificate.is_some() || client_name.is_some() || crl.is_some() => {
                 return Err(

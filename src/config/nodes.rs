@@ -44,7 +44,7 @@ pub(super) struct CopyFile {
 
 /// Both, checked.
 #[derive(Clone, Debug)]
-pub(super) struct Nodes {
+pub(super) struct CheckedNodes {
     pub(super) listener: Option<ListenerConfig>,
     pub(super) copies: Vec<RemoteConfig>,
 }
@@ -53,7 +53,7 @@ pub(super) fn checked(
     nodes: Option<NodesFile>,
     copies: Vec<CopyFile>,
     listeners: &[web::Listener],
-) -> Result<Nodes, String> {
+) -> Result<CheckedNodes, String> {
     let run = remote::new_run().ok_or("this machine has no random numbers")?;
     let usual = nodes.as_ref().map(|nodes| nodes.key.clone());
     let read = |of: &str, file: &Path| Key::read(file).map_err(|error| format!("{of} is not right: {error}"));
@@ -90,7 +90,7 @@ pub(super) fn checked(
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(format!("there are two [[copy]] called {:?}; give each a `name` of its own", pair[0]));
     }
-    Ok(Nodes { listener, copies })
+    Ok(CheckedNodes { listener, copies })
 }
 
 #[cfg(test)]
@@ -106,7 +106,7 @@ mod tests {
         copy: Vec<CopyFile>,
     }
 
-    fn read(text: &str) -> Result<Nodes, String> {
+    fn read(text: &str) -> Result<CheckedNodes, String> {
         let both: Both = toml::from_str(text).map_err(|error| error.to_string())?;
         let clients = web::Listener::new(web::At::Address(SocketAddr::from(([127, 0, 0, 1], 17665))));
         checked(both.nodes, both.copy, &[clients])

@@ -13,14 +13,14 @@ use std::{
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The wish to stop, SIGTERM or Ctrl-C, and the one to look at files anew, SIGHUP.
-pub(crate) struct Stop {
+pub(crate) struct StopSignal {
     told: Receiver<()>,
     reload: Arc<AtomicBool>,
 }
 
-impl Stop {
+impl StopSignal {
     /// Listens from now on; needs a tokio runtime.
-    pub(crate) fn on_signals() -> io::Result<Stop> {
+    pub(crate) fn on_signals() -> io::Result<StopSignal> {
         let (tell, told) = mpsc::channel();
         for kind in [SignalKind::terminate(), SignalKind::interrupt()] {
             let (mut signal, tell) = (signal(kind)?, tell.clone());
@@ -39,7 +39,7 @@ impl Stop {
                 asked.store(true, Relaxed);
             }
         });
-        Ok(Stop { told, reload })
+        Ok(StopSignal { told, reload })
     }
 
     /// Runs what is to be done if files are to be looked at anew.

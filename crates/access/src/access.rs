@@ -15,7 +15,7 @@ use sample::Timestamp;
 use crate::{
     config::{Config, Subject},
     identity::{Identity, Proof},
-    jwt::{Said, Wrong},
+    jwt::{Said, TokenFault},
     limits::{Counted, Key, LongAnswer},
     login::Logins,
     presented::{Credential, From, Presented},
@@ -23,7 +23,7 @@ use crate::{
     random,
     refused::{BEARER, Kind, Reason, Refused},
     rights::{Rights, Scope},
-    sessions::{Logged, Sessions},
+    sessions::{LoginSession, Sessions},
     tokens::{Book, InMemory, Token},
     who::Who,
 };
@@ -267,7 +267,7 @@ impl Access {
                 let Some((key, session)) = self.sessions.find(word, now) else {
                     return Err(wrong(Reason::Session, "the session is over; log in again"));
                 };
-                let Logged { who, groups, .. } = session.logged;
+                let LoginSession { who, groups, .. } = session.logged;
                 Ok(made(who, Shown { groups, proof: Proof::Session(key), scope: None }))
             }
             Credential::Proxy { user, groups } => {
@@ -292,8 +292,8 @@ impl Access {
             Some(said) => said,
             None => {
                 let said = provider.access_token(text, now).map_err(|wrong| match wrong {
-                    Wrong::Token(message) => unproved(config, presented, Reason::Jwt, message),
-                    Wrong::Away => Refused::away("the OpenID provider"),
+                    TokenFault::Token(message) => unproved(config, presented, Reason::Jwt, message),
+                    TokenFault::Away => Refused::away("the OpenID provider"),
                 })?;
                 self.remember(key, said.clone(), now);
                 said
@@ -336,7 +336,13 @@ impl Access {
 
     /// Somebody whose password is right, as the LDAP server says.
     #[cfg(feature = "ldap")]
-    fn password(&self, presented: &Presented, user: &str, password: &str, now: Timestamp) -> Result<Logged, Refused> {
+    fn password(
+        &self,
+        presented: &Presented,
+        user: &str,
+        password: &str,
+        now: Timestamp,
+    ) -> Result<LoginSession, Refused> {
         let held = self.held();
         let wrong = |message| unproved(&held.config, presented, Reason::Password, message);
         let Some(directory) = &held.ldap else { return Err(wrong("no passwords are known here")) };
@@ -347,7 +353,7 @@ impl Access {
         })?;
         let known = directory.remembered(user, password, now).map_or_else(|| directory.ask(user, password, now), Ok);
         match known {
-            Ok(known) => Ok(Logged { who: known.who, groups: known.groups, subject: None, provider: None }),
+            Ok(known) => Ok(LoginSession { who: known.who, groups: known.groups, subject: None, provider: None }),
             Err(ldap::Failed::Wrong) => {
                 self.lockout.wrong(user, from, now);
                 Err(wrong("the name or the password is wrong"))
@@ -357,7 +363,7 @@ impl Access {
     }
 
     #[cfg(not(feature = "ldap"))]
-    fn password(&self, presented: &Presented, _: &str, _: &str, _: Timestamp) -> Result<Logged, Refused> {
+    fn password(&self, presented: &Presented, _: &str, _: &str, _: Timestamp) -> Result<LoginSession, Refused> {
         Err(unproved(&self.config(), presented, Reason::Password, "no passwords are known here"))
     }
 

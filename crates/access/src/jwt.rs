@@ -23,25 +23,25 @@ const GROUPS_MAX: usize = 1000;
 
 /// Why a token does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wrong {
+pub(crate) enum TokenFault {
     /// For whom it is, or what it is: a sentence that does not hold any of it.
     Token(&'static str),
     /// The provider cannot be asked.
     Away,
 }
 
-impl From<NoKey> for Wrong {
-    fn from(why: NoKey) -> Wrong {
+impl From<NoKey> for TokenFault {
+    fn from(why: NoKey) -> TokenFault {
         match why {
-            NoKey::Unknown => Wrong::Token("the token is signed by no key of the provider"),
-            NoKey::Away => Wrong::Away,
+            NoKey::Unknown => TokenFault::Token("the token is signed by no key of the provider"),
+            NoKey::Away => TokenFault::Away,
         }
     }
 }
 
 /// What a token says, after its signature and its times were found to be right.
 #[derive(Clone, Debug)]
-pub(crate) struct Claims {
+pub(crate) struct TokenClaims {
     header: Map<String, Value>,
     claims: Map<String, Value>,
     /// From when on it does not hold any more.
@@ -60,62 +60,67 @@ pub(crate) struct Said {
 impl Provider {
     /// Somebody whom an access token names. An ID token is none: it tells a client who has logged in there, and is not meant to be
     /// shown elsewhere.
-    pub(crate) fn access_token(&self, token: &str, now: Timestamp) -> Result<Said, Wrong> {
+    pub(crate) fn access_token(&self, token: &str, now: Timestamp) -> Result<Said, TokenFault> {
         let claims = self.claims(token, now)?;
         claims.is_access_token()?;
         claims.is_for(&self.config.audience)?;
-        let who = claims.who(&self.config).ok_or(Wrong::Token("the token does not say who it is for"))?;
+        let who = claims.who(&self.config).ok_or(TokenFault::Token("the token does not say who it is for"))?;
         let groups = claims.groups(&self.config).unwrap_or_default().into();
         Ok(Said { who, groups, until: claims.until })
     }
 
     /// What a token says, if this provider has signed it and it holds now.
-    pub(crate) fn claims(&self, token: &str, now: Timestamp) -> Result<Claims, Wrong> {
+    pub(crate) fn claims(&self, token: &str, now: Timestamp) -> Result<TokenClaims, TokenFault> {
         if token.len() > CREDENTIAL_BYTES_MAX {
-            return Err(Wrong::Token("the token is longer than 16 KiB"));
+            return Err(TokenFault::Token("the token is longer than 16 KiB"));
         }
-        let (message, signature) = token.rsplit_once('.').ok_or(Wrong::Token("this is no token"))?;
-        let (header, payload) = message.split_once('.').ok_or(Wrong::Token("this is no token"))?;
-        let header = object(header).ok_or(Wrong::Token("the header of the token cannot be read"))?;
+        let (message, signature) = token.rsplit_once('.').ok_or(TokenFault::Token("this is no token"))?;
+        let (header, payload) = message.split_once('.').ok_or(TokenFault::Token("this is no token"))?;
+        let header = object(header).ok_or(TokenFault::Token("the header of the token cannot be read"))?;
         if header.contains_key("crit") {
-            return Err(Wrong::Token("the token needs something that is not known here"));
+            return Err(TokenFault::Token("the token needs something that is not known here"));
         }
         let named = |algorithm: &&Algorithm| header.get("alg").and_then(Value::as_str) == Some(algorithm.name());
         let algorithm = self.config.algorithms.iter().find(named);
-        let algorithm = *algorithm.ok_or(Wrong::Token("the token is signed in a way that is not taken here"))?;
+        let algorithm = *algorithm.ok_or(TokenFault::Token("the token is signed in a way that is not taken here"))?;
         let id = match header.get("kid") {
             None => None,
-            Some(id) => Some(id.as_str().ok_or(Wrong::Token("the id of the token's key is no text"))?),
+            Some(id) => Some(id.as_str().ok_or(TokenFault::Token("the id of the token's key is no text"))?),
         };
         let signer = self.key(id, algorithm, now)?;
         let holds = jsonwebtoken::crypto::verify(signature, message.as_bytes(), signer.key(), signed_by(algorithm));
         if !matches!(holds, Ok(true)) {
-            return Err(Wrong::Token("the signature of the token is wrong"));
+            return Err(TokenFault::Token("the signature of the token is wrong"));
         }
-        let claims = object(payload).ok_or(Wrong::Token("what the token says cannot be read"))?;
+        let claims = object(payload).ok_or(TokenFault::Token("what the token says cannot be read"))?;
         self.checked(header, claims, now)
     }
 
     /// Who has issued it, and from when until when it holds.
-    fn checked(&self, header: Map<String, Value>, claims: Map<String, Value>, now: Timestamp) -> Result<Claims, Wrong> {
+    fn checked(
+        &self,
+        header: Map<String, Value>,
+        claims: Map<String, Value>,
+        now: Timestamp,
+    ) -> Result<TokenClaims, TokenFault> {
         if claims.get("iss").and_then(Value::as_str) != Some(&self.config.issuer) {
-            return Err(Wrong::Token("the token is of another issuer"));
+            return Err(TokenFault::Token("the token is of another issuer"));
         }
-        let expires = time(&claims, "exp")?.ok_or(Wrong::Token("the token never expires"))?;
+        let expires = time(&claims, "exp")?.ok_or(TokenFault::Token("the token never expires"))?;
         let until = expires.saturating_add(LEEWAY);
         if now >= until {
-            return Err(Wrong::Token("the token has expired"));
+            return Err(TokenFault::Token("the token has expired"));
         }
         for claim in ["nbf", "iat"] {
             if time(&claims, claim)?.is_some_and(|from| from > now.saturating_add(LEEWAY)) {
-                return Err(Wrong::Token("the token does not hold yet"));
+                return Err(TokenFault::Token("the token does not hold yet"));
             }
         }
-        Ok(Claims { header, claims, until })
+        Ok(TokenClaims { header, claims, until })
     }
 }
 
-impl Claims {
+impl TokenClaims {
     /// A claim that is a text.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.claims.get(name).and_then(Value::as_str)
@@ -126,7 +131,7 @@ impl Claims {
     }
 
     /// Fills what is missing here from claims of another source that is trusted as much.
-    pub(crate) fn completed(mut self, more: Map<String, Value>) -> Claims {
+    pub(crate) fn completed(mut self, more: Map<String, Value>) -> TokenClaims {
         for (name, value) in more {
             self.claims.entry(name).or_insert(value);
         }
@@ -142,11 +147,11 @@ impl Claims {
         }
     }
 
-    fn is_access_token(&self) -> Result<(), Wrong> {
+    fn is_access_token(&self) -> Result<(), TokenFault> {
         let bearer = self.claims.get("typ").is_none_or(|kind| kind.as_str().is_some_and(|kind| kind == "Bearer"));
         let of_a_login = ["nonce", "at_hash", "c_hash", "events"].iter().any(|claim| self.claims.contains_key(*claim));
         if !bearer || of_a_login || !self.is_of_kind(&["JWT", "at+jwt", "application/at+jwt"]) {
-            return Err(Wrong::Token("this is no access token"));
+            return Err(TokenFault::Token("this is no access token"));
         }
         Ok(())
     }
@@ -157,14 +162,14 @@ impl Claims {
     }
 
     /// Whether it is for one of these.
-    pub(crate) fn is_for(&self, audience: &[String]) -> Result<(), Wrong> {
+    pub(crate) fn is_for(&self, audience: &[String]) -> Result<(), TokenFault> {
         let is_ours = |name: &Value| name.as_str().is_some_and(|name| audience.iter().any(|ours| ours == name));
         let fits = match self.claims.get("aud") {
             Some(Value::Array(names)) => names.iter().any(is_ours),
             Some(name) => is_ours(name),
             None => false,
         };
-        if fits { Ok(()) } else { Err(Wrong::Token("the token is for somebody else")) }
+        if fits { Ok(()) } else { Err(TokenFault::Token("the token is for somebody else")) }
     }
 
     /// Who it names.
@@ -198,10 +203,10 @@ fn object(part: &str) -> Option<Map<String, Value>> {
 }
 
 /// A time in seconds, which may have a fraction.
-fn time(claims: &Map<String, Value>, name: &str) -> Result<Option<Timestamp>, Wrong> {
+fn time(claims: &Map<String, Value>, name: &str) -> Result<Option<Timestamp>, TokenFault> {
     let Some(value) = claims.get(name) else { return Ok(None) };
     let seconds = value.as_f64().filter(|seconds| (0.0..1e11).contains(seconds));
-    let seconds = seconds.ok_or(Wrong::Token("a time in the token is none"))?;
+    let seconds = seconds.ok_or(TokenFault::Token("a time in the token is none"))?;
     Ok(Some(Timestamp::from_seconds(seconds as i64, 0)))
 }
 

@@ -56,6 +56,6 @@ pub use login::{Callback, Redirect};
 pub use presented::{Certificate, From, Presented};
 pub use refused::{Kind, Reason, Refused};
 pub use rights::{Rights, Scope};
-pub use sessions::{COOKIE, IDLE_MAX, Logged, PLAIN_COOKIE, SESSION_MAX, Transport, clear_cookie, set_cookie};
+pub use sessions::{COOKIE, IDLE_MAX, LoginSession, PLAIN_COOKIE, SESSION_MAX, Transport, clear_cookie, set_cookie};
 pub use tokens::{InMemory, NewToken, TokenError, TokenWish};
 pub use who::Who;

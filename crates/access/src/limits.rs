@@ -54,7 +54,7 @@ impl Key {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Bucket {
+struct RequestBucket {
     /// How many requests it holds.
     level: f64,
     at: Timestamp,
@@ -63,7 +63,7 @@ struct Bucket {
 /// The requests and long answers of all principals.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
-    buckets: Mutex<HashMap<Key, Bucket>>,
+    buckets: Mutex<HashMap<Key, RequestBucket>>,
     long: Long,
 }
 
@@ -75,7 +75,7 @@ impl Counted {
         if buckets.len() >= KEPT_MAX && !buckets.contains_key(key) {
             make_room(&mut buckets, limits, now);
         }
-        let bucket = buckets.entry(key.clone()).or_insert(Bucket { level: burst, at: now });
+        let bucket = buckets.entry(key.clone()).or_insert(RequestBucket { level: burst, at: now });
         bucket.level = filled(*bucket, limits, now);
         bucket.at = now;
         if bucket.level >= 1.0 {
@@ -114,13 +114,13 @@ fn too_often(limits: &Limits, level: f64) -> Refused {
 }
 
 /// What a bucket holds by now. A clock that was set back fills nothing and takes nothing.
-fn filled(bucket: Bucket, limits: &Limits, now: Timestamp) -> f64 {
+fn filled(bucket: RequestBucket, limits: &Limits, now: Timestamp) -> f64 {
     let nanos = now.nanos().saturating_sub(bucket.at.nanos()).max(0);
     (bucket.level + nanos as f64 * 1e-9 * limits.requests_per_second).min(f64::from(limits.burst))
 }
 
 /// Forgets those that are full again, as a new one is no better than they are; or else the one longest away.
-fn make_room(buckets: &mut HashMap<Key, Bucket>, limits: &Limits, now: Timestamp) {
+fn make_room(buckets: &mut HashMap<Key, RequestBucket>, limits: &Limits, now: Timestamp) {
     buckets.retain(|_, bucket| filled(*bucket, limits, now) < f64::from(limits.burst));
     if buckets.len() >= KEPT_MAX {
         let oldest = buckets.iter().min_by_key(|(_, bucket)| bucket.at).map(|(key, _)| key.clone());

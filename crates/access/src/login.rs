@@ -21,10 +21,10 @@ use sample::Timestamp;
 use serde::Deserialize;
 
 use crate::{
-    jwt::{Claims, Wrong},
+    jwt::{TokenClaims, TokenFault},
     provider::{Discovery, NoKey, Provider},
     random::{self, SECRET_LETTERS},
-    sessions::{LOGIN_COOKIE, Logged, PLAIN_LOGIN_COOKIE, Transport},
+    sessions::{LOGIN_COOKIE, LoginSession, PLAIN_LOGIN_COOKIE, Transport},
 };
 
 /// How long somebody may take to log in.
@@ -66,18 +66,18 @@ pub(crate) enum Failed {
     Away,
 }
 
-impl From<Wrong> for Failed {
-    fn from(wrong: Wrong) -> Failed {
+impl From<TokenFault> for Failed {
+    fn from(wrong: TokenFault) -> Failed {
         match wrong {
-            Wrong::Token(message) => Failed::Wrong(message.to_owned()),
-            Wrong::Away => Failed::Away,
+            TokenFault::Token(message) => Failed::Wrong(message.to_owned()),
+            TokenFault::Away => Failed::Away,
         }
     }
 }
 
 impl From<NoKey> for Failed {
     fn from(why: NoKey) -> Failed {
-        Failed::from(Wrong::from(why))
+        Failed::from(TokenFault::from(why))
     }
 }
 
@@ -87,8 +87,8 @@ fn wrong<T>(message: impl Into<String>) -> Result<T, Failed> {
 
 /// Whose login came to its end, and where they wanted to go.
 #[derive(Debug)]
-pub(crate) struct Done {
-    pub(crate) logged: Logged,
+pub(crate) struct LoginDone {
+    pub(crate) logged: LoginSession,
     pub(crate) return_to: String,
 }
 
@@ -168,7 +168,7 @@ impl Logins {
         cookie: &str,
         brought: Callback<'_>,
         now: Timestamp,
-    ) -> Result<Done, Failed> {
+    ) -> Result<LoginDone, Failed> {
         let begun =
             self.begun(cookie, now).ok_or_else(|| Failed::Wrong("no login is under way; begin anew".to_owned()))?;
         if brought.state != Some(begun.state) {
@@ -195,8 +195,8 @@ impl Logins {
         };
         let text = |name| claims.text(name).map(Into::into);
         let groups = claims.groups(&provider.config).unwrap_or_default();
-        let logged = Logged { who, groups: groups.into(), subject: text("sub"), provider: text("sid") };
-        Ok(Done { logged, return_to: begun.return_to })
+        let logged = LoginSession { who, groups: groups.into(), subject: text("sub"), provider: text("sid") };
+        Ok(LoginDone { logged, return_to: begun.return_to })
     }
 
     /// What a cookie says of a login that is under way.
@@ -268,7 +268,7 @@ fn exchange(
 }
 
 /// Where an ID token names nobody or no groups, what the provider says besides to who has the access token.
-fn completed(provider: &Provider, discovery: &Discovery, claims: Claims, tokens: &TokenAnswer) -> Claims {
+fn completed(provider: &Provider, discovery: &Discovery, claims: TokenClaims, tokens: &TokenAnswer) -> TokenClaims {
     let is_whole = claims.who(&provider.config).is_some() && claims.groups(&provider.config).is_some();
     let (Some(endpoint), Some(token), false) = (&discovery.userinfo_endpoint, &tokens.access_token, is_whole) else {
         return claims;
@@ -289,7 +289,7 @@ fn completed(provider: &Provider, discovery: &Discovery, claims: Claims, tokens:
 
 impl Provider {
     /// What an ID token says, if it is the one of this login.
-    fn id_token(&self, tokens: &TokenAnswer, nonce: &str, now: Timestamp) -> Result<Claims, Failed> {
+    fn id_token(&self, tokens: &TokenAnswer, nonce: &str, now: Timestamp) -> Result<TokenClaims, Failed> {
         let Some(token) = &tokens.id_token else { return wrong("the provider does not say who has logged in") };
         let claims = self.claims(token, now)?;
         claims.is_for(std::slice::from_ref(&self.config.client))?;
@@ -308,18 +308,18 @@ impl Provider {
     }
 
     /// Whose sessions a provider ends by a logout token: of somebody, or one that it calls so.
-    pub(crate) fn logout_token(&self, token: &str, now: Timestamp) -> Result<LoggedOut, Wrong> {
+    pub(crate) fn logout_token(&self, token: &str, now: Timestamp) -> Result<LoggedOut, TokenFault> {
         let claims = self.claims(token, now)?;
         claims.is_for(std::slice::from_ref(&self.config.client))?;
         let event = "http://schemas.openid.net/event/backchannel-logout";
         let is_event = claims.get("events").and_then(|events| events.get(event)).is_some_and(|event| event.is_object());
         if !is_event || claims.get("nonce").is_some() || !claims.is_for_client() {
-            return Err(Wrong::Token("this is no logout token"));
+            return Err(TokenFault::Token("this is no logout token"));
         }
         let text = |name| claims.text(name).map(Into::into);
         let (subject, provider) = (text("sub"), text("sid"));
         if subject.is_none() && provider.is_none() {
-            return Err(Wrong::Token("the logout token does not say whose sessions end"));
+            return Err(TokenFault::Token("the logout token does not say whose sessions end"));
         }
         Ok(LoggedOut { subject, provider })
     }

@@ -46,7 +46,7 @@ pub(crate) type Key = [u8; 32];
 
 /// Somebody who has logged in.
 #[derive(Clone, Debug)]
-pub struct Logged {
+pub struct LoginSession {
     /// Who it is.
     pub who: Who,
     /// In which groups.
@@ -59,7 +59,7 @@ pub struct Logged {
 /// A login that lasts.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
-    pub(crate) logged: Logged,
+    pub(crate) logged: LoginSession,
     begun: Timestamp,
     used: Timestamp,
 }
@@ -76,7 +76,7 @@ pub(crate) struct Sessions(Mutex<HashMap<Key, Session>>);
 
 impl Sessions {
     /// Begins one, with a word that was never used before. Gives the word.
-    pub(crate) fn begin(&self, logged: Logged, now: Timestamp) -> String {
+    pub(crate) fn begin(&self, logged: LoginSession, now: Timestamp) -> String {
         let word = random::letters(SECRET_LETTERS);
         let mut sessions = self.0.lock().expect("no holder of this lock panics");
         sessions.retain(|_, session| session.holds(now));
@@ -119,7 +119,7 @@ impl Sessions {
     }
 
     /// Ends all that are meant. How many.
-    pub(crate) fn end_all(&self, is_meant: impl Fn(&Logged) -> bool) -> usize {
+    pub(crate) fn end_all(&self, is_meant: impl Fn(&LoginSession) -> bool) -> usize {
         let mut sessions = self.0.lock().expect("no holder of this lock panics");
         let before = sessions.len();
         sessions.retain(|_, session| !is_meant(&session.logged));
@@ -154,7 +154,7 @@ mod tests {
 
     fn begin(sessions: &Sessions, name: &str, now: i64) -> String {
         let provider = Some(format!("sid-{name}").into());
-        sessions.begin(Logged { who: who(name), groups: Arc::default(), subject: None, provider }, at(now))
+        sessions.begin(LoginSession { who: who(name), groups: Arc::default(), subject: None, provider }, at(now))
     }
 
     const HOUR: i64 = 3600;

@@ -5,7 +5,7 @@ use std::{
     fmt,
     sync::{
         Arc, RwLock,
-        atomic::{AtomicI64, Ordering::Relaxed},
+        atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -124,26 +124,37 @@ pub(crate) struct Book {
     kept: Box<dyn Tokens>,
     // guarded by lock
     by_id: RwLock<HashMap<Box<str>, Arc<Token>>>,
+    // atomic
+    /// How many were made and revoked here.
+    changes: AtomicU64,
 }
 
 impl Book {
     pub(crate) fn new(kept: Box<dyn Tokens>) -> Result<Book, TokensError> {
-        let book = Book { kept, by_id: RwLock::default() };
+        let book = Book { kept, by_id: RwLock::default(), changes: AtomicU64::new(0) };
         book.read_anew()?;
         Ok(book)
     }
 
-    /// As it is kept: after a change that may hold or not, too.
-    fn read_anew(&self) -> Result<(), TokensError> {
+    /// As it is kept: after a change that may hold or not, too, and now and then where others make and revoke tokens as well. Those that
+    /// are known keep their days of last use. What is changed here while the table is read is not undone by what was read.
+    pub(crate) fn read_anew(&self) -> Result<(), TokensError> {
+        let before = self.changes.load(Relaxed);
+        let kept = self.kept.list()?;
+        let mut known = self.by_id.write().expect("no holder of this lock panics");
+        if self.changes.load(Relaxed) != before {
+            return Ok(());
+        }
         let mut by_id = HashMap::new();
-        for row in self.kept.list()? {
+        for row in kept {
             let id = row.id.clone();
-            match Token::of(row) {
-                Some(token) => _ = by_id.insert(id, Arc::new(token)),
+            let token = known.remove(&id).filter(|token| token.row.hash == row.hash);
+            match token.or_else(|| Token::of(row).map(Arc::new)) {
+                Some(token) => _ = by_id.insert(id, token),
                 None => tracing::warn!("the token {id} is of no use: its patterns cannot be read"),
             }
         }
-        *self.by_id.write().expect("no holder of this lock panics") = by_id;
+        *known = by_id;
         Ok(())
     }
 
@@ -225,7 +236,10 @@ impl Book {
         let kept = self.kept.add(&row);
         self.settled(kept)?;
         let token = Token::of(row.clone()).expect("its patterns were checked");
-        self.by_id.write().expect("no holder of this lock panics").insert(row.id.clone(), Arc::new(token));
+        let mut by_id = self.by_id.write().expect("no holder of this lock panics");
+        self.changes.fetch_add(1, Relaxed);
+        by_id.insert(row.id.clone(), Arc::new(token));
+        drop(by_id);
         Ok(NewToken { row, text })
     }
 
@@ -233,7 +247,9 @@ impl Book {
     pub(crate) fn revoke(&self, id: &str, by: &By) -> Result<bool, TokenError> {
         let removed = self.kept.revoke(id, by);
         let was_there = self.settled(removed)?;
-        self.by_id.write().expect("no holder of this lock panics").remove(id);
+        let mut by_id = self.by_id.write().expect("no holder of this lock panics");
+        self.changes.fetch_add(1, Relaxed);
+        by_id.remove(id);
         Ok(was_there)
     }
 

@@ -3,18 +3,18 @@
 use std::{
     io,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicI64, AtomicU32, Ordering::Relaxed},
     },
     thread::JoinHandle,
-    time::SystemTime,
+    time::{Instant, SystemTime},
 };
 
 use archive::{
-    Changes, Connection, Deadband, Group, Keeper, LEDGER_SHARES, Method, Pipeline, Policies, Protocol, PvEntry, PvId,
-    PvSettings, PvState, Record, Roster, RuleName, Sink, Totals, ledger_share,
+    Changes, Connection, Deadband, Group, Ioc, Keeper, LEDGER_SHARES, Method, Pipeline, Policies, Protocol, PvEntry,
+    PvId, PvSettings, PvState, Record, Roster, RuleName, Sink, Totals, Touches, ledger_share,
 };
-use epics::{Event, Key};
+use epics::{Event, Key, Server};
 use sample::{GapCause, Timestamp};
 
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
     control::Control,
     convert,
     descriptions::{Begun, Descriptions},
-    groups::Groups,
+    groups::SwitchedGroups,
     ledger::{Ledger, Occasion, Recent},
     names::{Alias, Asking, Names},
     slots::Slots,
@@ -58,7 +58,8 @@ pub(crate) struct Shared<S> {
     pub(crate) buffer: Buffer,
     pub(crate) default_protocol: Protocol,
     resolve_aliases: bool,
-    clients: OnceLock<Clients>,
+    // set at the start, and taken away at the end: their tasks hold what they call, which is this
+    clients: RwLock<Option<Clients>>,
     // set at the end
     /// From here on nothing is heard any more.
     stopped: OnceLock<Timestamp>,
@@ -67,6 +68,8 @@ pub(crate) struct Shared<S> {
     /// All that arrived before this moment is in the sink.
     written: AtomicI64,
     tally: Tally,
+    /// The PVs that came to stand elsewhere.
+    pub(crate) moved: Touches,
     // guarded by their locks: commands, ledger, channels by number, then one of the others; none is taken while `timed` is held
     /// Those by which PVs are added.
     pub(crate) policies: Mutex<Policies>,
@@ -74,9 +77,9 @@ pub(crate) struct Shared<S> {
     pub(crate) commands: Mutex<()>,
     channels: RwLock<Slots>,
     /// Those of the channels in which an update waits until it is due.
-    timed: Mutex<Vec<(PvId, Arc<Slot>)>>,
+    timed: Mutex<Vec<(PvId, Arc<ChannelSlot>)>>,
     /// What the switches of groups say. Held for a look only, also while a channel is.
-    groups: Mutex<Groups>,
+    groups: Mutex<SwitchedGroups>,
     /// The records' own names, as far as they are asked for. Held for a look only, also while a channel is.
     names: Mutex<Names>,
     descriptions: Descriptions,
@@ -109,17 +112,17 @@ const DESCRIPTIONS: PvId = PvId(u32::MAX - 2);
 /// A channel's place. The generation, of which no two subscriptions have the same, tells events of the present subscription from
 /// late ones of a former.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct ChannelSlot {
     generation: AtomicU32,
     /// That of the subscription which takes the place of the present one with its first value, so that none is lost in between.
     next: AtomicU32,
     channel: Mutex<Channel>,
 }
 
-impl Slot {
-    fn new(generation: u32, channel: Channel) -> Arc<Slot> {
+impl ChannelSlot {
+    fn new(generation: u32, channel: Channel) -> Arc<ChannelSlot> {
         let (generation, next) = (AtomicU32::new(generation), AtomicU32::new(NO_GENERATION));
-        Arc::new(Slot { generation, next, channel: Mutex::new(channel) })
+        Arc::new(ChannelSlot { generation, next, channel: Mutex::new(channel) })
     }
 
     fn generation(&self) -> u32 {
@@ -134,7 +137,7 @@ impl Slot {
     }
 }
 
-impl Slot {
+impl ChannelSlot {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Channel> {
         lock(&self.channel)
     }
@@ -159,11 +162,12 @@ impl<S: Roster> Acquire<S> {
             default_protocol: config.default_protocol,
             resolve_aliases: config.resolve_aliases,
             policies: Mutex::new(config.policies),
-            clients: OnceLock::new(),
+            clients: RwLock::default(),
             stopped: OnceLock::new(),
             next_generation: AtomicU32::new(0),
             written: AtomicI64::new(since.nanos()),
             tally: Tally::default(),
+            moved: Touches::default(),
             commands: Mutex::default(),
             channels: RwLock::default(),
             timed: Mutex::default(),
@@ -184,7 +188,7 @@ impl<S: Roster> Acquire<S> {
             ca: epics::ca::Client::start(config.ca, receive.clone())?,
             pva: epics::pva::Client::start(config.pva, receive)?,
         };
-        shared.clients.set(clients).expect("the clients are set once, here");
+        *shared.write_clients() = Some(clients);
         let writer = {
             let shared = shared.clone();
             std::thread::Builder::new().name("writer".to_owned()).spawn(move || writer::run(&shared))?
@@ -216,6 +220,7 @@ impl<S: Roster> Acquire<S> {
         if self.writer.join().is_err() {
             tracing::error!("the writer had failed; samples that waited for it are lost");
         }
+        drop(self.shared.write_clients().take());
         stopped
     }
 }
@@ -249,6 +254,7 @@ impl<S: Sink> Shared<S> {
             channel.listed = false;
         } else {
             self.tally.enter(channel.connection());
+            self.moved.note(pv);
             // What was added at another time was asked then.
             let is_added = entry.added == now && entry.settings.state == PvState::Active;
             channel.is_unnamed = self.resolve_aliases && is_added && Names::may_be_alias(&entry.name);
@@ -261,7 +267,7 @@ impl<S: Sink> Shared<S> {
             channel.set_disabled(disabled, now, record);
         };
         self.run(&mut channel, begin, pv, now);
-        let slot = Slot::new(generation, channel);
+        let slot = ChannelSlot::new(generation, channel);
         self.write_channels().insert(pv, slot.clone());
         // A switch may have been heard after it was asked and before the place was known.
         self.follow_groups(pv, &slot, now);
@@ -272,7 +278,7 @@ impl<S: Sink> Shared<S> {
 
     /// Lets a channel go on with other rules of sampling, if nothing else is to change. What the server must know of them is
     /// asked for by a second subscription, which takes the place of the first.
-    fn adjust(&self, slot: &Arc<Slot>, entry: &PvEntry, now: Timestamp) -> bool {
+    fn adjust(&self, slot: &Arc<ChannelSlot>, entry: &PvEntry, now: Timestamp) -> bool {
         let pv = entry.id;
         let former = {
             let mut channel = slot.lock();
@@ -298,7 +304,7 @@ impl<S: Sink> Shared<S> {
     }
 
     /// Lets a channel know whether its groups are disabled.
-    fn follow_groups(&self, pv: PvId, slot: &Slot, now: Timestamp) {
+    fn follow_groups(&self, pv: PvId, slot: &ChannelSlot, now: Timestamp) {
         let mut channel = slot.lock();
         let disabled = lock(&self.groups).disable(&channel.entry);
         if channel.is_disabled() != disabled {
@@ -308,7 +314,7 @@ impl<S: Sink> Shared<S> {
 
     /// A group stands otherwise than before.
     fn follow_all_groups(&self, now: Timestamp) {
-        let slots: Vec<(PvId, Arc<Slot>)> = self.slots_by_share().into_iter().flatten().collect();
+        let slots: Vec<(PvId, Arc<ChannelSlot>)> = self.slots_by_share().into_iter().flatten().collect();
         for (pv, slot) in slots {
             let is_concerned = !slot.lock().entry.settings.rules().groups.is_empty();
             if is_concerned {
@@ -340,7 +346,7 @@ impl<S: Sink> Shared<S> {
         self.follow_all_groups(now());
     }
 
-    pub(crate) fn with_groups<T>(&self, look: impl FnOnce(&Groups) -> T) -> T {
+    pub(crate) fn with_groups<T>(&self, look: impl FnOnce(&SwitchedGroups) -> T) -> T {
         look(&lock(&self.groups))
     }
 
@@ -362,6 +368,7 @@ impl<S: Sink> Shared<S> {
         self.run(&mut channel, |channel, record| channel.end(now, record), pv, now);
         ledger.depart(pv, &mut channel);
         self.tally.leave(channel.connection());
+        self.moved.note(pv);
         true
     }
 
@@ -376,11 +383,33 @@ impl<S: Sink> Shared<S> {
         pvs.iter().map(|pv| channels.get(*pv).map(|slot| look(&slot.lock()))).collect()
     }
 
+    /// The servers that both clients know.
+    pub(crate) fn iocs(&self) -> Vec<Ioc> {
+        let clients = self.read_clients();
+        let Some(clients) = clients.as_ref() else { return Vec::new() };
+        let (instant, now) = (Instant::now(), now());
+        let at = |then: Instant| now.saturating_sub(instant.saturating_duration_since(then));
+        let ioc = |of: &Server, protocol| Ioc {
+            address: of.address,
+            protocol,
+            circuits: of.circuits,
+            since: at(of.since),
+            opened: of.opened,
+            lost: of.lost,
+            restarts: of.restarts,
+            restarted: of.restarted.map(at),
+            last_beacon: of.beacon.map(at),
+        };
+        let (ca, pva) = (clients.ca.servers(), clients.pva.servers());
+        let ca = ca.iter().map(|server| ioc(server, Protocol::Ca));
+        ca.chain(pva.iter().map(|server| ioc(server, Protocol::Pva))).collect()
+    }
+
     pub(crate) fn totals(&self) -> Totals {
         let mut totals = self.tally.totals();
         (totals.queue_bytes, totals.queue_bytes_max) = self.buffer.fill();
         totals.queue_merged = self.buffer.merged();
-        if let Some(clients) = self.clients.get() {
+        if let Some(clients) = self.read_clients().as_ref() {
             let (ca, pva) = (clients.ca.counters(), clients.pva.counters());
             (totals.beacons_of_note, totals.overruns) = (ca.beacon_anomalies, pva.overruns);
             totals.duplicates = pva.duplicates;
@@ -493,7 +522,7 @@ impl<S: Sink> Shared<S> {
     }
 
     /// Whether a subscription is the present one. With its first value the one that is to come becomes that.
-    fn is_heard(&self, pv: PvId, slot: &Slot, generation: u32, event: &Event) -> bool {
+    fn is_heard(&self, pv: PvId, slot: &ChannelSlot, generation: u32, event: &Event) -> bool {
         if slot.generation() == generation {
             return true;
         }
@@ -533,11 +562,15 @@ impl<S: Sink> Shared<S> {
             account.store_refused += lost_store;
         }
         self.tally.add(channel.served.counters.told() - before);
-        self.tally.moved(connection, channel.connection());
+        if connection != channel.connection() {
+            self.tally.moved(connection, channel.connection());
+            self.moved.note(pv);
+        }
     }
 
     fn subscribe(&self, pv: PvId, generation: u32, settings: &PvSettings, name: Arc<str>) {
-        let Some(clients) = self.clients.get() else { return };
+        let clients = self.read_clients();
+        let Some(clients) = clients.as_ref() else { return };
         let Monitors { ca, pva } = Monitors::of(settings);
         match settings.protocol {
             Protocol::Ca => clients.ca.subscribe_shared(key(pv, generation), name, ca),
@@ -546,7 +579,8 @@ impl<S: Sink> Shared<S> {
     }
 
     fn unsubscribe(&self, pv: PvId, generation: u32) {
-        let Some(clients) = self.clients.get() else { return };
+        let clients = self.read_clients();
+        let Some(clients) = clients.as_ref() else { return };
         clients.ca.unsubscribe(key(pv, generation));
         clients.pva.unsubscribe(key(pv, generation));
     }
@@ -577,7 +611,7 @@ impl<S: Sink> Shared<S> {
     }
 
     /// The channels by the share of the ledger that they are in.
-    pub(crate) fn slots_by_share(&self) -> Vec<Vec<(PvId, Arc<Slot>)>> {
+    pub(crate) fn slots_by_share(&self) -> Vec<Vec<(PvId, Arc<ChannelSlot>)>> {
         let mut shares = vec![Vec::new(); LEDGER_SHARES];
         for (pv, slot) in self.channels.read().unwrap_or_else(PoisonError::into_inner).iter() {
             shares[ledger_share(pv)].push((pv, slot.clone()));
@@ -585,21 +619,29 @@ impl<S: Sink> Shared<S> {
         shares
     }
 
-    fn slot(&self, pv: PvId) -> Option<Arc<Slot>> {
+    fn slot(&self, pv: PvId) -> Option<Arc<ChannelSlot>> {
         self.channels.read().unwrap_or_else(PoisonError::into_inner).get(pv).cloned()
     }
 
     /// Those of several PVs, with the list of channels locked once.
-    pub(crate) fn slots_of(&self, pvs: impl Iterator<Item = PvId>) -> Vec<Option<Arc<Slot>>> {
+    pub(crate) fn slots_of(&self, pvs: impl Iterator<Item = PvId>) -> Vec<Option<Arc<ChannelSlot>>> {
         let channels = self.channels.read().unwrap_or_else(PoisonError::into_inner);
         pvs.map(|pv| channels.get(pv).cloned()).collect()
     }
 
-    fn slots(&self) -> Vec<Arc<Slot>> {
+    fn slots(&self) -> Vec<Arc<ChannelSlot>> {
         self.channels.read().unwrap_or_else(PoisonError::into_inner).iter().map(|(_, slot)| slot.clone()).collect()
     }
 
-    fn write_channels(&self) -> std::sync::RwLockWriteGuard<'_, Slots> {
+    fn read_clients(&self) -> RwLockReadGuard<'_, Option<Clients>> {
+        self.clients.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_clients(&self) -> RwLockWriteGuard<'_, Option<Clients>> {
+        self.clients.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_channels(&self) -> RwLockWriteGuard<'_, Slots> {
         self.channels.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -626,8 +668,8 @@ impl Monitors {
             Changes::Any => Mask::ARCHIVE | Mask::VALUE,
         };
         let deadband = rules.deadband.map(|deadband| match deadband {
-            Deadband::Absolute(width) => filter::Deadband::Absolute(width),
-            Deadband::Percent(percent) => filter::Deadband::Percent(percent),
+            Deadband::Absolute(width) => filter::FilterBand::Absolute(width),
+            Deadband::Percent(percent) => filter::FilterBand::Percent(percent),
         });
         let mask = mask | Mask::ALARM;
         let ca = epics::ca::Monitor { mask, deadband, ..Default::default() };

@@ -10,7 +10,7 @@ use crate::{
     convert::{self, Run},
     only::Only,
     sampling::{Decision, Passed, Sampler},
-    served::{Known, Served},
+    served::{Known, ServedBy},
 };
 
 /// Something to be recorded.
@@ -27,7 +27,7 @@ pub(crate) enum Fact {
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) entry: PvEntry,
-    pub(crate) served: Served,
+    pub(crate) served: ServedBy,
     sampler: Sampler,
     /// The fields of its structures that a policy records; none if it records whole structures.
     only: Option<Box<Only>>,
@@ -53,7 +53,7 @@ impl Channel {
             sampler: Sampler::new(&entry.settings),
             only: Only::of(entry.settings.rules()),
             entry,
-            served: Served::default(),
+            served: ServedBy::default(),
             connection: Connection::Searching,
             since: now,
             gap: None,
@@ -123,7 +123,7 @@ impl Channel {
             Connection::Searching => self.open_gap(GapCause::NeverConnected, now, record),
             Connection::Disconnected => self.open_gap(GapCause::Disconnected, now, record),
             Connection::Connected if self.served.refusal.is_some() => self.open_gap(GapCause::ServerError, now, record),
-            Connection::Connected | Connection::Paused => {}
+            Connection::Connected | Connection::Paused | Connection::Unknown => {}
         }
         if let Some(sample) = self.held.take() {
             self.served.last_sample = Some(sample.time);

@@ -7,9 +7,9 @@ use std::{
 };
 
 use archive::{
-    AddRequest, Added, Brief, By, Change, DataFate, FieldName, Group, GroupStatus, Keeper, Manual, Method, OldName,
-    Origin, Plan, Policies, PvEntry, PvId, PvName, PvSettings, PvState, Renaming, Roster, RuleName, Rules, Status,
-    Totals, UndoPlan, UndoTo,
+    AddRequest, Added, Brief, By, Change, DataFate, FieldName, Group, GroupStatus, Ioc, Keeper, Manual, Method,
+    OldName, Origin, Plan, Policies, PvEntry, PvId, PvName, PvSettings, PvState, Renaming, Roster, RuleName, Rules,
+    Status, Totals, Touched, UndoPlan, UndoTo,
     ledger::{Account, Trouble},
 };
 use sample::Timestamp;
@@ -18,7 +18,7 @@ use crate::{
     acquire::{Shared, lock},
     channel::Channel,
     fields::{fields_of, missing_fields, name_of, settings_of, with_fields},
-    groups::Groups,
+    groups::SwitchedGroups,
     names::Alias,
 };
 
@@ -115,7 +115,7 @@ impl<S: Roster> Control<S> {
 
     /// The groups that have switches, and how they stand.
     pub fn groups(&self) -> Vec<GroupStatus> {
-        self.shared.with_groups(Groups::status)
+        self.shared.with_groups(SwitchedGroups::status)
     }
 
     /// A group that has switches, and how it stands.
@@ -359,6 +359,16 @@ impl<S: Roster> Control<S> {
     /// Adds what a row of the ledger says that was written before this start.
     pub fn recall(&self, until: Timestamp, trouble: Trouble) {
         lock(&self.shared.recent).add(until, trouble);
+    }
+
+    /// The PVs that came to stand elsewhere since this was asked last.
+    pub fn moved(&self) -> Touched {
+        self.shared.moved.take()
+    }
+
+    /// The IOCs to which there was a connection in this run.
+    pub fn iocs(&self) -> Vec<Ioc> {
+        self.shared.iocs()
     }
 
     /// How all of them fare.

@@ -26,14 +26,14 @@ struct Heard {
 
 /// All groups that have switches.
 #[derive(Debug, Default)]
-pub(crate) struct Groups {
+pub(crate) struct SwitchedGroups {
     by_name: BTreeMap<RuleName, (Keeper, Vec<Heard>)>,
     /// Which group a switch belongs to, by its number.
     by_switch: HashMap<u32, RuleName>,
     next_number: u32,
 }
 
-impl Groups {
+impl SwitchedGroups {
     /// Puts a group in place of the one of its name. Switches that stay keep what they said. Gives those to be subscribed to
     /// and the numbers of those that are not needed any more.
     pub(crate) fn set(&mut self, group: &Group, keeper: Keeper) -> (Vec<Listening>, Vec<u32>) {
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_pv_is_disabled_when_all_its_groups_are() {
-        let mut groups = Groups::default();
+        let mut groups = SwitchedGroups::default();
         let (new, gone) = groups.set(&group("a", &[("SA", Sense::Enables)]), Keeper::Archive);
         assert_eq!((new[0].number, new[0].pv.as_str(), gone.len()), (0, "SA", 0));
         groups.set(&group("b", &[("SB", Sense::Disables), ("SC", Sense::Disables)]), Keeper::Archive);
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn switches_that_stay_keep_what_they_said() {
-        let mut groups = Groups::default();
+        let mut groups = SwitchedGroups::default();
         groups.set(&group("a", &[("S", Sense::Enables), ("T", Sense::Enables)]), Keeper::Config);
         assert!(groups.hear(0, &Value::I32(0)));
         let (new, gone) = groups.set(&group("a", &[("S", Sense::Enables), ("U", Sense::Enables)]), Keeper::Archive);

@@ -51,7 +51,7 @@ struct Page {
 
 /// What a channel had counted when the last row of each scale was written. Numbers wrap; only differences count.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Marks([[u32; COUNT]; 2]);
+pub(crate) struct LedgerMarks([[u32; COUNT]; 2]);
 
 impl Ledger {
     /// Begins at `since`, the moment up to which the store tells why nothing was recorded.

@@ -1,8 +1,9 @@
 //! Acquisition as those see it who ask and order, whatever list of PVs it follows.
 
 use archive::{
-    AddRequest, Added, Brief, By, Change, DataFate, DirectoryError, FieldName, Group, GroupStatus, Manual, OldName,
-    Orders, Plan, Policies, PvEntry, PvId, PvName, Roster, RuleName, Rulebook, Standing, Status, Totals, UndoPlan,
+    AddRequest, Added, Brief, By, Change, DataFate, DirectoryError, FieldName, Group, GroupStatus, Ioc, Manual,
+    OldName, Orders, Plan, Policies, PvEntry, PvId, PvName, Roster, RuleName, Rulebook, Standing, Status, Totals,
+    Touched, UndoPlan,
     ledger::{Account, Trouble},
 };
 use sample::Timestamp;
@@ -111,6 +112,14 @@ impl<S: Roster> Standing for Control<S> {
 
     fn briefs(&self, pvs: &[PvId]) -> Vec<Option<Brief>> {
         Control::briefs(self, pvs)
+    }
+
+    fn moved(&self) -> Touched {
+        Control::moved(self)
+    }
+
+    fn iocs(&self) -> Vec<Ioc> {
+        Control::iocs(self)
     }
 
     fn totals(&self) -> Totals {

@@ -191,12 +191,12 @@ impl Sampler {
 }
 
 /// An update that is about to wait, and when a cap alone would let it pass.
-struct Arrived {
+struct ArrivedUpdate {
     of: Waiting,
     ripe_by_cap: Timestamp,
 }
 
-impl Arrived {
+impl ArrivedUpdate {
     /// It need not wait.
     fn at_once(self) -> Waiting {
         Waiting { ripe: self.of.sample.time, ..self.of }
@@ -205,12 +205,12 @@ impl Arrived {
 
 impl Sieve {
     /// When an update is to be a sample that comes now.
-    fn waiting(&mut self, sample: Sample, now: Timestamp) -> Arrived {
+    fn waiting(&mut self, sample: Sample, now: Timestamp) -> ArrivedUpdate {
         let stamp = sample.time;
         let ripe_by_cap = self.bucket.as_mut().map_or(stamp, |bucket| bucket.room_at(stamp));
         let Some(scan) = &self.scan else {
             let wait = between(stamp, ripe_by_cap);
-            return Arrived {
+            return ArrivedUpdate {
                 of: Waiting { sample, ripe: ripe_by_cap, due: now.saturating_add(wait), wait },
                 ripe_by_cap,
             };
@@ -220,7 +220,7 @@ impl Sieve {
         let least = if scan.taken == Some(scan.slot(stamp)) { scan.period } else { Duration::ZERO };
         let of_slot = between(stamp, ripe).max(least);
         let wait = of_slot + LATE_MAX.min(scan.period);
-        Arrived { of: Waiting { sample, ripe, due: now.saturating_add(wait), wait }, ripe_by_cap }
+        ArrivedUpdate { of: Waiting { sample, ripe, due: now.saturating_add(wait), wait }, ripe_by_cap }
     }
 
     /// What waited is taken.

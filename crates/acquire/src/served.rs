@@ -9,18 +9,18 @@ use std::{
 use epics::Description;
 use sample::{Metadata, Timestamp};
 
-use crate::{convert::Run, lag::Lag, ledger::Marks, status::Counters};
+use crate::{convert::Run, lag::Lag, ledger::LedgerMarks, status::Counters};
 
 /// Empty until something is written into it.
 #[derive(Debug, Default)]
-pub(crate) struct Served(Option<Box<Known>>);
+pub(crate) struct ServedBy(Option<Box<Known>>);
 
 /// See `Served`.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) counters: Counters,
     /// How far the ledger has told what was counted; none before there was anything to tell.
-    pub(crate) marks: Option<Box<Marks>>,
+    pub(crate) marks: Option<Box<LedgerMarks>>,
     pub(crate) lag: Lag,
     pub(crate) first_connected: Option<Timestamp>,
     pub(crate) last_connected: Option<Timestamp>,
@@ -44,14 +44,14 @@ pub(crate) struct Known {
     pub(crate) undescribed: Option<Timestamp>,
 }
 
-impl Served {
+impl ServedBy {
     /// To be changed only where there is anything.
     pub(crate) fn if_any(&mut self) -> Option<&mut Known> {
         self.0.as_deref_mut()
     }
 }
 
-impl Deref for Served {
+impl Deref for ServedBy {
     type Target = Known;
 
     fn deref(&self) -> &Known {
@@ -60,7 +60,7 @@ impl Deref for Served {
     }
 }
 
-impl DerefMut for Served {
+impl DerefMut for ServedBy {
     fn deref_mut(&mut self) -> &mut Known {
         self.0.get_or_insert_default()
     }

@@ -40,7 +40,8 @@ impl Counters {
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     /// PVs by where they stand, in the order in which `Connection` names the places. One may be below zero for a moment, while a PV moves.
-    pvs: [AtomicI64; 4],
+    /// Nothing that is acquired stands as the last one says.
+    pvs: [AtomicI64; 5],
     counts: [AtomicU64; COUNT],
 }
 

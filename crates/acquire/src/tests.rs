@@ -193,6 +193,21 @@ fn start_on_opened(sink: &ListSink, queue_bytes_max: usize, opened: Timestamp) -
     Acquire::start(config, sink.clone(), opened).unwrap()
 }
 
+/// Circuits are tasks of the network, which hold what they call.
+#[tokio::test]
+async fn nothing_holds_the_sink_of_acquisition_that_has_ended() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 1 << 20);
+    let (control, records) = (acquire.control(), Arc::downgrade(&sink.records));
+    add(&control, "A", None);
+    tokio::task::spawn_blocking(move || acquire.finish()).await.unwrap();
+    assert!(control.iocs().is_empty(), "who still has the control is told of nothing");
+    drop((control, sink));
+    tokio::task::spawn_blocking(move || wait_until("the tasks have ended", || records.strong_count() == 0))
+        .await
+        .unwrap();
+}
+
 fn by() -> By {
     By::new("a test", now())
 }

@@ -3,17 +3,20 @@
 use std::sync::Arc;
 
 use query::Series;
-use sample::{Element, Timestamp, ValueType};
+use sample::{Element, Shape, Timestamp, ValueType};
 
 use crate::{
-    fault::{Fault, Place, Reason},
+    arrays::ArrayProgram,
+    fault::{ExpressionFault, Place, Reason},
     program::{Binary, Kind, Program, Step, Unary},
-    text::{Arithmetic, Compare, Expression, Function, Name, Node, NodeId, Takes},
+    text::{Arithmetic, Expression, Function, Name, Node, NodeId, NumberComparison, Takes},
     track::{State, Track, What},
 };
 
 /// No expression has more PVs: each has a batch in memory.
 const TRACKS_MAX: usize = 50;
+/// No expression computes with the arrays of more PVs, each of which is held whole.
+const ARRAYS_MAX: usize = 16;
 
 /// What is known of a PV that an expression names.
 #[derive(Clone, Debug)]
@@ -40,12 +43,21 @@ pub enum Units {
 /// Why an expression is not bound: it is wrong, or one that it names cannot be looked at.
 #[derive(Debug)]
 pub(crate) enum Unbound<E> {
-    Fault(Fault),
+    Fault(ExpressionFault),
     Other(E),
 }
 
-impl<E> From<Fault> for Unbound<E> {
-    fn from(fault: Fault) -> Unbound<E> {
+impl<E> Unbound<E> {
+    fn told(self, faulty: impl FnOnce(ExpressionFault) -> E) -> E {
+        match self {
+            Unbound::Fault(fault) => faulty(fault),
+            Unbound::Other(error) => error,
+        }
+    }
+}
+
+impl<E> From<ExpressionFault> for Unbound<E> {
+    fn from(fault: ExpressionFault) -> Unbound<E> {
         Unbound::Fault(fault)
     }
 }
@@ -57,14 +69,41 @@ impl Expression {
         &self,
         units: Units,
         find: &mut dyn FnMut(&str) -> Result<Option<Known>, E>,
-        faulty: impl FnOnce(Fault) -> E,
+        faulty: impl FnOnce(ExpressionFault) -> E,
     ) -> Result<Program, E> {
-        let binder = Binder { expression: self, units, find, known: Vec::new(), steps: Vec::new(), tracks: Vec::new() };
-        binder.program().map_err(|unbound| match unbound {
-            Unbound::Fault(fault) => faulty(fault),
-            Unbound::Other(error) => error,
-        })
+        match self.binder(units, find, None).program() {
+            Ok(Bound::Numbers(program)) => Ok(program),
+            Ok(Bound::Arrays(_)) => unreachable!("arrays are refused where they are not taken"),
+            Err(unbound) => Err(unbound.told(faulty)),
+        }
     }
+
+    /// Like `bind`, for an expression that may compute with arrays, element by element.
+    pub fn bind_arrays<E>(
+        &self,
+        units: Units,
+        find: &mut dyn FnMut(&str) -> Result<Option<Known>, E>,
+        faulty: impl FnOnce(ExpressionFault) -> E,
+    ) -> Result<Bound, E> {
+        self.binder(units, find, Some(Vec::new())).program().map_err(|unbound| unbound.told(faulty))
+    }
+
+    fn binder<'e, 'f, E>(
+        &'e self,
+        units: Units,
+        find: &'f mut dyn FnMut(&str) -> Result<Option<Known>, E>,
+        arrays: Option<Vec<Series>>,
+    ) -> Binder<'e, 'f, E> {
+        Binder { expression: self, units, find, known: Vec::new(), steps: Vec::new(), tracks: Vec::new(), arrays }
+    }
+}
+
+/// What an expression is made into.
+pub enum Bound {
+    /// It gives numbers, of numbers.
+    Numbers(Program),
+    /// It computes with arrays.
+    Arrays(ArrayProgram),
 }
 
 struct Binder<'e, 'f, E> {
@@ -75,6 +114,8 @@ struct Binder<'e, 'f, E> {
     known: Vec<(Box<str>, Option<Known>)>,
     steps: Vec<Step>,
     tracks: Vec<Track>,
+    /// The PVs that hold arrays, where these are taken.
+    arrays: Option<Vec<Series>>,
 }
 
 /// What a node gives.
@@ -89,15 +130,24 @@ impl Made {
         Made { kind: Kind::Number, units }
     }
 
+    /// A number, or an array if it is made of any.
+    fn of(kind: Kind, units: Option<String>) -> Made {
+        Made { kind, units }
+    }
+
     const CONDITION: Made = Made { kind: Kind::Condition, units: None };
 }
 
 impl<E> Binder<'_, '_, E> {
-    fn program(mut self) -> Result<Program, Unbound<E>> {
+    fn program(mut self) -> Result<Bound, Unbound<E>> {
         let root = self.expression.nodes.len() - 1;
         let made = self.node(root)?;
-        let Binder { steps, tracks, expression, .. } = self;
-        Ok(Program { steps, tracks, kind: made.kind, dwell: expression.dwell, units: made.units })
+        let Binder { steps, tracks, expression, arrays, .. } = self;
+        let program = Program { steps, tracks, kind: made.kind, dwell: expression.dwell, units: made.units };
+        Ok(match arrays.filter(|arrays| !arrays.is_empty()) {
+            None => Bound::Numbers(program),
+            Some(arrays) => Bound::Arrays(ArrayProgram { program, arrays }),
+        })
     }
 
     fn place(&self, id: NodeId) -> Place {
@@ -116,21 +166,17 @@ impl<E> Binder<'_, '_, E> {
         let mut made = self.leaf(lowest)?;
         for id in spine.into_iter().rev().skip(1) {
             made = match &expression.nodes[id] {
-                Node::Arithmetic(how, _, other) => {
+                Node::Arithmetic(how, left, other) => {
                     let other_made = self.node(*other)?;
-                    self.want(Kind::Number, [(id, &made), (*other, &other_made)])?;
+                    let kind = self.numbers([(id, &made), (*other, &other_made)])?;
                     let units = match how {
                         Arithmetic::Add | Arithmetic::Subtract => self.same_units(id, &made, &other_made)?,
-                        Arithmetic::Multiply if other_made.units.is_none() => {
-                            made.units.filter(|_| self.is_number(*other))
-                        }
-                        Arithmetic::Divide if other_made.units.is_none() => {
-                            made.units.filter(|_| self.is_number(*other))
-                        }
+                        Arithmetic::Multiply if self.is_number(*left) => other_made.units,
+                        Arithmetic::Multiply | Arithmetic::Divide if self.is_number(*other) => made.units,
                         Arithmetic::Multiply | Arithmetic::Divide | Arithmetic::Remainder | Arithmetic::Power => None,
                     };
                     self.steps.push(Step::Two(Binary::Counts(*how)));
-                    Made::number(units)
+                    Made::of(kind, units)
                 }
                 Node::Compare(how, _, other) => {
                     let other_made = self.node(*other)?;
@@ -155,7 +201,9 @@ impl<E> Binder<'_, '_, E> {
     /// The left side of a binary operator, unless the operator compares a PV with a text.
     fn left_of(&mut self, id: NodeId) -> Option<NodeId> {
         match self.expression.nodes[id] {
-            Node::Compare(Compare::Equal | Compare::Unequal, left, right) if self.state_in(left, right).is_some() => {
+            Node::Compare(NumberComparison::Equal | NumberComparison::Unequal, left, right)
+                if self.state_in(left, right).is_some() =>
+            {
                 None
             }
             Node::Arithmetic(_, left, _) | Node::Compare(_, left, _) | Node::And(left, _) | Node::Or(left, _) => {
@@ -206,10 +254,10 @@ impl<E> Binder<'_, '_, E> {
     fn pv(&mut self, id: NodeId) -> Result<Known, Unbound<E>> {
         let place = self.place(id);
         let Node::Name(name) = &self.expression.nodes[id] else {
-            return Err(Fault::kind(place, "a PV is needed here, and no formula").into());
+            return Err(ExpressionFault::kind(place, "a PV is needed here, and no formula").into());
         };
         let known = self.look(&name.text).map_err(Unbound::Other)?;
-        Ok(known.ok_or_else(|| Fault::new(place, Reason::UnknownPv(name.text.to_string())))?)
+        Ok(known.ok_or_else(|| ExpressionFault::new(place, Reason::UnknownPv(name.text.to_string())))?)
     }
 
     fn leaf(&mut self, id: NodeId) -> Result<Made, Unbound<E>> {
@@ -223,18 +271,22 @@ impl<E> Binder<'_, '_, E> {
                 let why = format!(
                     "the text {text:?} can only be compared with a PV, by = or !=; a PV's name stands between backquotes"
                 );
-                Err(Fault::kind(place, why).into())
+                Err(ExpressionFault::kind(place, why).into())
             }
             Node::Name(_) => {
                 let known = self.pv(id)?;
                 let units = known.units.clone();
+                if self.arrays.is_some() && known.value_type.is_some_and(is_array_of_numbers) {
+                    self.array(id, known)?;
+                    return Ok(Made::of(Kind::Array, units));
+                }
                 self.need_number(&known, place)?;
                 self.track(id, known, What::Value)?;
                 Ok(Made::number(units))
             }
             Node::Negative(of) => {
                 let made = self.node(*of)?;
-                self.want(Kind::Number, [(*of, &made)])?;
+                self.numbers([(*of, &made)])?;
                 self.steps.push(Step::One(Unary::Negative));
                 Ok(made)
             }
@@ -254,24 +306,26 @@ impl<E> Binder<'_, '_, E> {
     }
 
     /// A PV that is compared with the name of a state, or with a text.
-    fn state(&mut self, pv: NodeId, text: NodeId, how: Compare) -> Result<Made, Unbound<E>> {
+    fn state(&mut self, pv: NodeId, text: NodeId, how: NumberComparison) -> Result<Made, Unbound<E>> {
         let known = self.pv(pv)?;
         let name: Arc<str> = match &self.expression.nodes[text] {
             Node::Text(text) => (&**text).into(),
             Node::Name(name) => (&*name.text).into(),
-            _ => return Err(Fault::kind(self.place(text), "a text is needed here").into()),
+            _ => return Err(ExpressionFault::kind(self.place(text), "a text is needed here").into()),
         };
         let number = |labels: &Vec<String>| labels.iter().position(|label| **label == *name).map(|index| index as f64);
         let numbers: Arc<[_]> = known.labels.iter().map(|(since, labels)| (*since, number(labels))).collect();
         let is_enum = known.value_type.is_some_and(|of| of.element == Element::Enum);
         if is_enum && numbers.iter().all(|(_, number)| number.is_none()) {
             let states = known.labels.last().map(|(_, labels)| labels.join(", ")).unwrap_or_default();
-            return Err(
-                Fault::kind(self.place(text), format!("no state is called {name:?}; there are {states}")).into()
-            );
+            return Err(ExpressionFault::kind(
+                self.place(text),
+                format!("no state is called {name:?}; there are {states}"),
+            )
+            .into());
         }
         self.track(pv, known, What::Is(State { name, numbers }))?;
-        if how == Compare::Unequal {
+        if how == NumberComparison::Unequal {
             self.steps.push(Step::One(Unary::Not));
         }
         Ok(Made::CONDITION)
@@ -292,18 +346,17 @@ impl<E> Binder<'_, '_, E> {
         };
         if let Some(unary) = unary {
             let made = self.node(first)?;
-            self.want(Kind::Number, [(first, &made)])?;
+            let kind = self.numbers([(first, &made)])?;
             self.steps.push(Step::One(unary));
             let keeps_units = matches!(unary, Unary::Abs | Unary::Round);
-            return Ok(Made::number(made.units.filter(|_| keeps_units)));
+            return Ok(Made::of(kind, made.units.filter(|_| keeps_units)));
         }
         if function.takes() == Takes::Several && arguments.len() > 1 {
             let mut made = self.node(first)?;
-            self.want(Kind::Number, [(first, &made)])?;
             for other in &arguments[1..] {
                 let other_made = self.node(*other)?;
-                self.want(Kind::Number, [(*other, &other_made)])?;
-                made = Made::number(self.same_units(id, &made, &other_made)?);
+                let kind = self.numbers([(first, &made), (*other, &other_made)])?;
+                made = Made::of(kind, self.same_units(id, &made, &other_made)?);
                 self.steps.push(Step::Two(if function == Function::Min { Binary::Min } else { Binary::Max }));
             }
             return Ok(made);
@@ -319,13 +372,38 @@ impl<E> Binder<'_, '_, E> {
                 _ => return Err(self.no_number(*second, function)),
             },
         };
+        if self.arrays.is_some()
+            && !matches!(self.expression.nodes[first], Node::Name(_))
+            && amounts(function, 0).is_some()
+        {
+            return self.of_array(id, function, first, number);
+        }
         let known = self.pv(first)?;
         self.of_pv(id, function, first, known, number)
     }
 
+    /// What an array amounts to that is computed.
+    fn of_array(&mut self, id: NodeId, function: Function, of: NodeId, number: f64) -> Result<Made, Unbound<E>> {
+        let made = self.node(of)?;
+        self.want(Kind::Array, [(of, &made)])?;
+        let index = if function == Function::Element { self.index(id, number)? } else { 0 };
+        self.steps.extend(amounts(function, index).map(Step::Amounts));
+        Ok(Made::number(made.units.filter(|_| function != Function::Length)))
+    }
+
+    fn index(&self, id: NodeId, number: f64) -> Result<usize, ExpressionFault> {
+        let is_index = number >= 0.0 && number.fract() == 0.0 && number < 1e15;
+        let fault = || ExpressionFault::kind(self.place(id), format!("{number} is no index; the first is 0"));
+        is_index.then_some(number as usize).ok_or_else(fault)
+    }
+
     fn no_number(&self, id: NodeId, function: Function) -> Unbound<E> {
         let takes = if function == Function::Element { "an index" } else { "a length of time like 10 s" };
-        Fault::kind(self.place(id), format!("{} takes {takes} here, which no formula can be", function.name())).into()
+        ExpressionFault::kind(
+            self.place(id),
+            format!("{} takes {takes} here, which no formula can be", function.name()),
+        )
+        .into()
     }
 
     fn of_pv(
@@ -337,13 +415,13 @@ impl<E> Binder<'_, '_, E> {
         number: f64,
     ) -> Result<Made, Unbound<E>> {
         let place = self.place(id);
-        let nanos = || -> Result<i64, Fault> {
+        let nanos = || -> Result<i64, ExpressionFault> {
             let nanos = (number * 1e9).round();
             let is_length = nanos.abs() < (i64::MAX / 4) as f64 && (nanos > 0.0 || function == Function::Shift);
             if is_length {
                 Ok(nanos as i64)
             } else {
-                Err(Fault::kind(place, format!("{number:?} s is too short or too long")))
+                Err(ExpressionFault::kind(place, format!("{number:?} s is too short or too long")))
             }
         };
         let units = known.units.clone();
@@ -358,16 +436,13 @@ impl<E> Binder<'_, '_, E> {
             Function::Integral => (What::Integral, Made::number(units.map(|units| format!("{units}·s")))),
             Function::Average => (What::Average(nanos()?), Made::number(units)),
             Function::Shift => (What::Shift(nanos()?), Made::number(units)),
-            Function::Element if number >= 0.0 && number.fract() == 0.0 && number < 1e15 => {
-                (What::Element(number as usize), Made::number(units))
-            }
-            Function::Element => return Err(Fault::kind(place, format!("{number} is no index; the first is 0")).into()),
+            Function::Element => (What::Element(self.index(id, number)?), Made::number(units)),
             Function::Length => (What::Length, Made::number(None)),
             Function::Sum => (What::Sum, Made::number(units)),
             Function::Mean => (What::Mean, Made::number(units)),
             Function::Min => (What::Least, Made::number(units)),
             Function::Max => (What::Greatest, Made::number(units)),
-            _ => return Err(Fault::kind(place, format!("{} takes no PV", function.name())).into()),
+            _ => return Err(ExpressionFault::kind(place, format!("{} takes no PV", function.name())).into()),
         };
         let wants_number = matches!(
             what,
@@ -386,20 +461,20 @@ impl<E> Binder<'_, '_, E> {
         Ok(made)
     }
 
-    fn need_number(&self, known: &Known, place: Place) -> Result<(), Fault> {
+    fn need_number(&self, known: &Known, place: Place) -> Result<(), ExpressionFault> {
         match known.value_type {
             Some(value_type) if !value_type.is_numeric_scalar() => {
                 let instead = match value_type.shape {
-                    sample::Shape::Array => "take element(PV, 0), mean(PV), min(PV), max(PV), sum(PV) or length(PV)",
-                    sample::Shape::Scalar => "compare it with a text, PV = 'text', or name one of its fields, PV.field",
+                    Shape::Array => "take element(PV, 0), mean(PV), min(PV), max(PV), sum(PV) or length(PV)",
+                    Shape::Scalar => "compare it with a text, PV = 'text', or name one of its fields, PV.field",
                 };
-                Err(Fault::kind(place, format!("this PV holds {value_type}, which is no number; {instead}")))
+                Err(ExpressionFault::kind(place, format!("this PV holds {value_type}, which is no number; {instead}")))
             }
             _ => Ok(()),
         }
     }
 
-    fn track(&mut self, id: NodeId, known: Known, what: What) -> Result<(), Fault> {
+    fn track(&mut self, id: NodeId, known: Known, what: What) -> Result<(), ExpressionFault> {
         let track = Track { series: known.series, what };
         let index = match self.tracks.iter().position(|other| *other == track) {
             Some(index) => index,
@@ -409,34 +484,80 @@ impl<E> Binder<'_, '_, E> {
             }
             None => {
                 let why = format!("the expression asks for more than {TRACKS_MAX} things of PVs");
-                return Err(Fault::too_much(self.place(id), why));
+                return Err(ExpressionFault::too_much(self.place(id), why));
             }
         };
         self.steps.push(Step::Track(index));
         Ok(())
     }
 
-    fn want<const N: usize>(&self, kind: Kind, of: [(NodeId, &Made); N]) -> Result<(), Fault> {
+    fn array(&mut self, id: NodeId, known: Known) -> Result<(), ExpressionFault> {
+        let Some(arrays) = &mut self.arrays else { return Ok(()) };
+        let index = match arrays.iter().position(|other| *other == known.series) {
+            Some(index) => index,
+            None if arrays.len() < ARRAYS_MAX => {
+                arrays.push(known.series);
+                arrays.len() - 1
+            }
+            None => {
+                let why = format!("the expression computes with the arrays of more than {ARRAYS_MAX} PVs");
+                return Err(ExpressionFault::too_much(self.place(id), why));
+            }
+        };
+        self.steps.push(Step::Array(index));
+        Ok(())
+    }
+
+    /// Whether numbers are made of these, or arrays, where one of them is one.
+    fn numbers<const N: usize>(&self, of: [(NodeId, &Made); N]) -> Result<Kind, ExpressionFault> {
+        let is_array = of.iter().any(|(_, made)| made.kind == Kind::Array);
+        self.want(Kind::Number, of.into_iter().filter(|(_, made)| made.kind != Kind::Array))?;
+        Ok(if is_array { Kind::Array } else { Kind::Number })
+    }
+
+    fn want<'m>(&self, kind: Kind, of: impl IntoIterator<Item = (NodeId, &'m Made)>) -> Result<(), ExpressionFault> {
         match of.into_iter().find(|(_, made)| made.kind != kind) {
             None => Ok(()),
-            Some((id, _)) => Err(Fault::kind(
+            Some((id, made)) => Err(ExpressionFault::kind(
                 self.place(id),
-                match kind {
-                    Kind::Condition => "a condition is needed here, like A > 0, and a number was found",
-                    Kind::Number => "a number is needed here, and a condition was found",
+                match (kind, made.kind) {
+                    (Kind::Array, _) => "an array is needed here, and none was found",
+                    (_, Kind::Array) => {
+                        "this is an array, which is no number and no condition; take element(…, 0), mean(…), min(…), max(…), \
+                         sum(…) or length(…) of it"
+                    }
+                    (Kind::Condition, _) => "a condition is needed here, like A > 0, and a number was found",
+                    (Kind::Number, _) => "a number is needed here, and a condition was found",
                 },
             )),
         }
     }
 
-    fn same_units(&self, id: NodeId, a: &Made, b: &Made) -> Result<Option<String>, Fault> {
+    fn same_units(&self, id: NodeId, a: &Made, b: &Made) -> Result<Option<String>, ExpressionFault> {
         match (&a.units, &b.units) {
             (Some(a), Some(b)) if a != b && self.units == Units::Same => {
                 let why = format!("{a} and {b} are different units; say units=any if that is meant");
-                Err(Fault::new(self.place(id), Reason::Units(why)))
+                Err(ExpressionFault::new(self.place(id), Reason::Units(why)))
             }
             (Some(a), Some(b)) if a != b => Ok(None),
             (a, b) => Ok(a.clone().or(b.clone())),
         }
+    }
+}
+
+fn is_array_of_numbers(value_type: ValueType) -> bool {
+    value_type.shape == Shape::Array && ValueType::scalar(value_type.element).is_numeric_scalar()
+}
+
+/// What a function of an array makes of it; none if it is none.
+fn amounts(function: Function, index: usize) -> Option<What> {
+    match function {
+        Function::Element => Some(What::Element(index)),
+        Function::Length => Some(What::Length),
+        Function::Sum => Some(What::Sum),
+        Function::Mean => Some(What::Mean),
+        Function::Min => Some(What::Least),
+        Function::Max => Some(What::Greatest),
+        _ => None,
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::{
     program::{Binary, Unary},
-    text::{Arithmetic, Compare},
+    text::{Arithmetic, NumberComparison},
 };
 
 /// What a number may be.
@@ -67,6 +67,14 @@ impl Bounds {
         }
     }
 
+    /// The least and the greatest that it may be, both NaN if it certainly is not known; none if it may be known or not.
+    pub(crate) fn ends(self) -> Option<(f64, f64)> {
+        match self.is_no_number() {
+            true => self.unknown.then_some((f64::NAN, f64::NAN)),
+            false => (!self.unknown).then_some((self.low, self.high)),
+        }
+    }
+
     pub(crate) fn one_of(self, how: Unary) -> Bounds {
         if self.is_no_number() {
             return self;
@@ -121,16 +129,16 @@ impl Bounds {
         Bounds { unknown: may_be_unknown, ..numbers }
     }
 
-    fn compared(self, how: Compare, other: Bounds) -> Bounds {
+    fn compared(self, how: NumberComparison, other: Bounds) -> Bounds {
         let (is_true, is_false) = match how {
-            Compare::Less => (self.high < other.low, self.low >= other.high),
-            Compare::LessOrEqual => (self.high <= other.low, self.low > other.high),
-            Compare::Greater => (self.low > other.high, self.high <= other.low),
-            Compare::GreaterOrEqual => (self.low >= other.high, self.high < other.low),
-            Compare::Equal | Compare::Unequal => {
+            NumberComparison::Less => (self.high < other.low, self.low >= other.high),
+            NumberComparison::LessOrEqual => (self.high <= other.low, self.low > other.high),
+            NumberComparison::Greater => (self.low > other.high, self.high <= other.low),
+            NumberComparison::GreaterOrEqual => (self.low >= other.high, self.high < other.low),
+            NumberComparison::Equal | NumberComparison::Unequal => {
                 let is_apart = self.high < other.low || other.high < self.low;
                 let is_same = self.low == self.high && other.low == other.high && self.low == other.low;
-                if how == Compare::Equal { (is_same, is_apart) } else { (is_apart, is_same) }
+                if how == NumberComparison::Equal { (is_same, is_apart) } else { (is_apart, is_same) }
             }
         };
         match (is_true, is_false) {
@@ -195,8 +203,8 @@ mod tests {
             others in prop::collection::vec(number(), 1..4),
         ) {
             use Arithmetic::*;
-            let compares = [Compare::Equal, Compare::Unequal, Compare::Less, Compare::LessOrEqual, Compare::Greater,
-                Compare::GreaterOrEqual].map(Binary::Compares);
+            let compares = [NumberComparison::Equal, NumberComparison::Unequal, NumberComparison::Less, NumberComparison::LessOrEqual, NumberComparison::Greater,
+                NumberComparison::GreaterOrEqual].map(Binary::Compares);
             let counts = [Add, Subtract, Multiply, Divide, Remainder, Power].map(Binary::Counts);
             for how in compares.into_iter().chain(counts).chain([Binary::Min, Binary::Max]) {
                 let made = of_all(&some).two_of(how, of_all(&others));

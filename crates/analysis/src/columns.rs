@@ -14,10 +14,12 @@ pub(crate) struct Stretch {
     pub(crate) times: Vec<i64>,
     /// One for each track.
     pub(crate) columns: Vec<Vec<f64>>,
+    /// Those of the times at which no track has a sample.
+    pub(crate) edges: Vec<i64>,
 }
 
 /// One of the tracks.
-struct Lane {
+struct TrackLane {
     /// None of a track that holds one number all the time.
     steps: Option<Steps>,
     rows: Rows,
@@ -26,7 +28,7 @@ struct Lane {
     held: f64,
 }
 
-impl Lane {
+impl TrackLane {
     fn fill(&mut self) -> Result<(), StepError> {
         while let Some(steps) = &mut self.steps
             && !self.is_over
@@ -43,11 +45,23 @@ impl Lane {
     fn left(&self) -> &[i64] {
         &self.rows.times[self.next..]
     }
+
+    /// The times up to `bound` that are left at which it has no sample.
+    fn edges_left(&self, bound: i64) -> &[i64] {
+        let edges = &self.rows.edges;
+        let first = self.left().first().copied().unwrap_or(i64::MAX);
+        let begin = edges.partition_point(|time| *time < first);
+        &edges[begin..edges.partition_point(|time| *time <= bound).max(begin)]
+    }
+
+    fn has_sample_at(&self, time: i64) -> bool {
+        self.left().binary_search(&time).is_ok() && self.rows.edges.binary_search(&time).is_err()
+    }
 }
 
 /// Makes them from the beginning of a range to its end.
 pub(crate) struct Columns {
-    lanes: Vec<Lane>,
+    lanes: Vec<TrackLane>,
 }
 
 impl Columns {
@@ -66,7 +80,13 @@ impl Columns {
     ) -> Result<Columns, StepError> {
         let lane = |((track, gaps), held): ((&Track, &Gaps), &Option<f64>)| {
             let steps = if held.is_some() { None } else { Some(Steps::of(query, track, range, gaps)?) };
-            Ok(Lane { is_over: steps.is_none(), steps, rows: Rows::default(), next: 0, held: held.unwrap_or(f64::NAN) })
+            Ok(TrackLane {
+                is_over: steps.is_none(),
+                steps,
+                rows: Rows::default(),
+                next: 0,
+                held: held.unwrap_or(f64::NAN),
+            })
         };
         Ok(Columns { lanes: tracks.iter().zip(gaps).zip(held).map(lane).collect::<Result<_, StepError>>()? })
     }
@@ -82,7 +102,7 @@ impl Columns {
 
     /// The next rows; none at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Stretch>, StepError> {
-        self.lanes.iter_mut().try_for_each(Lane::fill)?;
+        self.lanes.iter_mut().try_for_each(TrackLane::fill)?;
         // What comes next of a track is later than what it has given.
         let open = self.lanes.iter().filter(|lane| !lane.is_over);
         let bound = open.filter_map(|lane| lane.left().last().copied()).min().unwrap_or(i64::MAX);
@@ -101,13 +121,25 @@ impl Columns {
             times.sort(); // runs that rise are only merged
             times.dedup();
         }
+        let edges = self.edges(bound);
         let columns = self.lanes.iter_mut().map(|lane| spread(lane, &times)).collect();
-        Ok(Some(Stretch { times, columns }))
+        Ok(Some(Stretch { times, columns, edges }))
+    }
+
+    /// The times up to `bound` at which no track has a sample.
+    fn edges(&self, bound: i64) -> Vec<i64> {
+        let mut edges: Vec<i64> = self.lanes.iter().flat_map(|lane| lane.edges_left(bound)).copied().collect();
+        if self.lanes.len() > 1 {
+            edges.sort();
+            edges.dedup();
+            edges.retain(|time| !self.lanes.iter().any(|lane| lane.has_sample_at(*time)));
+        }
+        edges
     }
 }
 
 /// What a track holds at each of some times.
-fn spread(lane: &mut Lane, times: &[i64]) -> Vec<f64> {
+fn spread(lane: &mut TrackLane, times: &[i64]) -> Vec<f64> {
     let (own, numbers) = (&lane.rows.times[lane.next..], &lane.rows.numbers[lane.next..]);
     if own.len() >= times.len() && own[..times.len()] == *times {
         lane.next += times.len();

@@ -13,7 +13,7 @@ pub struct Place {
 
 /// What is wrong with an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ExpressionFault {
     /// Where.
     pub place: Place,
     /// Why.
@@ -35,25 +35,25 @@ pub enum Reason {
     Units(String),
 }
 
-impl Fault {
-    pub(crate) fn new(place: Place, reason: Reason) -> Fault {
-        Fault { place, reason }
+impl ExpressionFault {
+    pub(crate) fn new(place: Place, reason: Reason) -> ExpressionFault {
+        ExpressionFault { place, reason }
     }
 
-    pub(crate) fn syntax(place: Place, why: impl Into<String>) -> Fault {
-        Fault::new(place, Reason::Syntax(why.into()))
+    pub(crate) fn syntax(place: Place, why: impl Into<String>) -> ExpressionFault {
+        ExpressionFault::new(place, Reason::Syntax(why.into()))
     }
 
-    pub(crate) fn kind(place: Place, why: impl Into<String>) -> Fault {
-        Fault::new(place, Reason::Kind(why.into()))
+    pub(crate) fn kind(place: Place, why: impl Into<String>) -> ExpressionFault {
+        ExpressionFault::new(place, Reason::Kind(why.into()))
     }
 
-    pub(crate) fn too_much(place: Place, why: impl Into<String>) -> Fault {
-        Fault::new(place, Reason::TooMuch(why.into()))
+    pub(crate) fn too_much(place: Place, why: impl Into<String>) -> ExpressionFault {
+        ExpressionFault::new(place, Reason::TooMuch(why.into()))
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ExpressionFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.reason {
             // The sentence that everybody hears who asks for a PV that is not there, or that they may not see.
@@ -64,4 +64,4 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ExpressionFault {}

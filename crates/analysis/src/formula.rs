@@ -12,13 +12,10 @@ use crate::{
     columns::Columns,
     program::{Binary, Program, Scratch, Step, Unary},
     search::gaps_of_tracks,
-    steps::{Gaps, StepError},
+    steps::{Gaps, READ_MAX, StepError},
     text::Arithmetic,
     track::What,
 };
-
-/// One answer reads at most this many numbers.
-const READ_MAX: u64 = 4_000_000_000;
 
 /// Whether anybody still wants what is being read.
 pub type IsWanted = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -49,6 +46,8 @@ pub(crate) struct Piece {
     pub(crate) to: i64,
     /// NaN where it is not known.
     pub(crate) number: f64,
+    /// Whether one of the PVs has a sample where it begins.
+    pub(crate) is_sample: bool,
 }
 
 /// The results of a program, step by step. Neighbours may be equal.
@@ -59,8 +58,11 @@ pub struct Results {
     times: Vec<i64>,
     numbers: Vec<f64>,
     row: usize,
+    /// Those of the times at which no PV has a sample, and how many of them were passed.
+    edges: Vec<i64>,
+    edges_passed: usize,
     /// What holds, and since when.
-    held: Option<(i64, f64)>,
+    held: Option<Piece>,
     to: i64,
     is_wanted: IsWanted,
 }
@@ -72,7 +74,7 @@ impl Results {
         Results::with_gaps(query, program, range, &gaps, is_wanted)
     }
 
-    fn with_gaps(
+    pub(crate) fn with_gaps(
         query: &Query,
         program: &Program,
         range: TimeRange,
@@ -83,9 +85,24 @@ impl Results {
         let mut scratch = Scratch::default();
         // What names no PV has no steps: it holds all the time.
         let constant = program.tracks.is_empty() && range.t0 < range.t1;
-        let held = constant.then(|| (range.t0.nanos(), program.run(&[], 1, &mut scratch)[0]));
-        let (times, numbers, program) = (Vec::new(), Vec::new(), program.clone());
-        Ok(Results { columns, program, scratch, times, numbers, row: 0, held, to: range.t1.nanos(), is_wanted })
+        let (from, to) = (range.t0.nanos(), range.t1.nanos());
+        let held = constant.then(|| {
+            let number = program.run(&[], 1, &mut scratch)[0];
+            Piece { from, to, number, is_sample: false }
+        });
+        Ok(Results {
+            columns,
+            program: program.clone(),
+            scratch,
+            times: Vec::new(),
+            numbers: Vec::new(),
+            row: 0,
+            edges: Vec::new(),
+            edges_passed: 0,
+            held,
+            to,
+            is_wanted,
+        })
     }
 
     /// How many numbers were read.
@@ -103,8 +120,11 @@ impl Results {
         loop {
             if let Some((time, number)) = self.times.get(self.row).copied().zip(self.numbers.get(self.row).copied()) {
                 self.row += 1;
-                match self.held.replace((time, number)) {
-                    Some((from, number)) if from < time => return Ok(Some(Piece { from, to: time, number })),
+                let is_sample = self.edges.get(self.edges_passed) != Some(&time);
+                self.edges_passed += usize::from(!is_sample);
+                let begun = Piece { from: time, to: self.to, number, is_sample };
+                match self.held.replace(begun) {
+                    Some(held) if held.from < time => return Ok(Some(Piece { to: time, ..held })),
                     _ => continue,
                 }
             }
@@ -119,11 +139,9 @@ impl Results {
                     let numbers = self.program.run(&stretch.columns, stretch.times.len(), &mut self.scratch);
                     self.scratch.give(std::mem::replace(&mut self.numbers, numbers));
                     (self.times, self.row) = (stretch.times, 0);
+                    (self.edges, self.edges_passed) = (stretch.edges, 0);
                 }
-                None => {
-                    let held = self.held.take().filter(|(from, _)| *from < self.to);
-                    return Ok(held.map(|(from, number)| Piece { from, to: self.to, number }));
-                }
+                None => return Ok(self.held.take().filter(|held| held.from < self.to)),
             }
         }
     }
@@ -255,7 +273,9 @@ impl FormulaBins {
             if piece.is_none() {
                 piece = results.next()?;
             }
-            let Some(Piece { from: begins, to: ends, number }) = piece.filter(|piece| piece.from < to) else { break };
+            let Some(Piece { from: begins, to: ends, number, .. }) = piece.filter(|piece| piece.from < to) else {
+                break;
+            };
             let nanos = ends.min(to) - begins.max(from);
             if !number.is_nan() && nanos > 0 {
                 integral += number * nanos as f64;

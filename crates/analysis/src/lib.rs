@@ -1,5 +1,5 @@
-//! Computes answers from what was recorded: when a condition held, the results of a formula, statistics. Summaries are used where they
-//! decide, samples where they do not.
+//! Computes answers from what was recorded: when a condition held, the results of a formula, statistics, pairs, histograms, spectra.
+//! Summaries are used where they decide, samples where they do not.
 //!
 //! ```text
 //!   "A > 3 while B = ON for >= 10 s"
@@ -16,24 +16,36 @@
 
 #![deny(missing_docs)]
 
+mod arrays;
 mod bind;
 mod bounds;
 mod cells;
 mod columns;
 mod fault;
 mod formula;
+mod histogram;
+mod look;
+mod pairs;
 mod program;
 mod search;
+mod spectrum;
 mod statistics;
 mod steps;
 mod text;
 mod track;
 
-pub use bind::{Known, Units};
-pub use fault::{Fault, Place, Reason};
+pub use arrays::{ArrayProgram, ArrayResults, ArrayValue};
+pub use bind::{Bound, Known, Units};
+pub use fault::{ExpressionFault, Place, Reason};
 pub use formula::{FormulaBin, FormulaBins, IsWanted, MadeOf, Results, Wants};
+pub use histogram::{Histogram, HistogramGathering, HistogramParts, HistogramShare, HistogramWeight};
+pub use pairs::{Pairs, PairsBy, PairsError, PairsGathering};
 pub use program::{Kind, Program};
 pub use search::{Edge, Found, Interval, Search, Tally};
-pub use statistics::{Gathering, Statistics, StatisticsWanted};
+pub use spectrum::{
+    Detrend, MEANS_MAX, POINT_BYTES, POINTS_MAX, Resample, Spectrum, SpectrumError, SpectrumGathering, SpectrumOutput,
+    SpectrumWanted, SpectrumWindow, Unevenness,
+};
+pub use statistics::{Statistics, StatisticsGathering, StatisticsWanted};
 pub use steps::StepError;
 pub use text::{Dwell, Expression, TEXT_BYTES_MAX};

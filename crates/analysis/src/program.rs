@@ -3,10 +3,12 @@
 //! Conditions are numbers, too: 1 is true, 0 is false, and NaN means that it is not known (Kleene, 1938): what is false whatever the rest
 //! may be is false.
 
+use query::{Series, processors};
+
 use crate::{
     bounds::Bounds,
     steps::WINDOW_BYTES_MAX,
-    text::{Arithmetic, Compare, Dwell},
+    text::{Arithmetic, Dwell, NumberComparison},
     track::{Track, What},
 };
 
@@ -17,6 +19,8 @@ pub enum Kind {
     Number,
     /// True, false, or not known.
     Condition,
+    /// Numbers, a changing count of them.
+    Array,
 }
 
 /// An expression whose PVs are known.
@@ -31,10 +35,14 @@ pub struct Program {
     pub(crate) units: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
     Number(f64),
     Track(usize),
+    /// The array that a PV holds, which only `arrays` runs.
+    Array(usize),
+    /// What the array before amounts to, likewise.
+    Amounts(What),
     One(Unary),
     Two(Binary),
 }
@@ -56,7 +64,7 @@ pub(crate) enum Unary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binary {
     Counts(Arithmetic),
-    Compares(Compare),
+    Compares(NumberComparison),
     And,
     Or,
     Min,
@@ -109,18 +117,21 @@ impl Arithmetic {
     }
 }
 
-impl Compare {
+impl NumberComparison {
     pub(crate) fn holds(self, a: f64, b: f64) -> bool {
         match self {
-            Compare::Equal => a == b,
-            Compare::Unequal => a != b,
-            Compare::Less => a < b,
-            Compare::LessOrEqual => a <= b,
-            Compare::Greater => a > b,
-            Compare::GreaterOrEqual => a >= b,
+            NumberComparison::Equal => a == b,
+            NumberComparison::Unequal => a != b,
+            NumberComparison::Less => a < b,
+            NumberComparison::LessOrEqual => a <= b,
+            NumberComparison::Greater => a > b,
+            NumberComparison::GreaterOrEqual => a >= b,
         }
     }
 }
+
+/// Where a program is run on numbers.
+const NO_ARRAYS: &str = "a program with arrays is one of arrays";
 
 /// Columns that are made and no longer needed, for the next ones.
 #[derive(Debug, Default)]
@@ -140,6 +151,14 @@ impl Program {
         self.units.as_deref()
     }
 
+    /// The PV whose numbers it is as they are, if it is no more than that.
+    pub(crate) fn plain(&self) -> Option<&Series> {
+        match (&*self.steps, &*self.tracks) {
+            ([Step::Track(0)], [Track { series, what: What::Value }]) => Some(series),
+            _ => None,
+        }
+    }
+
     /// How many step functions of PVs it is made of, each of which has a batch or two in memory.
     pub fn tracks(&self) -> usize {
         self.tracks.len()
@@ -148,6 +167,11 @@ impl Program {
     /// How many bytes the windows of its moving averages take at most.
     pub fn window_bytes(&self) -> usize {
         self.tracks.iter().filter(|track| matches!(track.what, What::Average(_))).count() * WINDOW_BYTES_MAX
+    }
+
+    /// How many threads are worth it to run it on several stretches of time: each has its batches, and no two have large windows.
+    pub fn threads(&self) -> usize {
+        if self.window_bytes() > 0 { 1 } else { processors() }
     }
 
     /// Whether anything in it may come out otherwise for 0 than for -0.
@@ -172,6 +196,7 @@ impl Program {
                     column.extend_from_slice(&columns[*track][..rows]);
                     scratch.stack.push(column);
                 }
+                Step::Array(_) | Step::Amounts(_) => unreachable!("{NO_ARRAYS}"),
                 Step::One(how) => {
                     let column = scratch.stack.last_mut().expect("the binder puts what a step takes before it");
                     column.iter_mut().for_each(|number| *number = how.of(*number));
@@ -194,6 +219,7 @@ impl Program {
             let made = match step {
                 Step::Number(number) => Bounds::one(*number),
                 Step::Track(track) => tracks(*track),
+                Step::Array(_) | Step::Amounts(_) => unreachable!("{NO_ARRAYS}"),
                 Step::One(how) => stack.pop().expect("the binder puts what a step takes before it").one_of(*how),
                 Step::Two(how) => {
                     let b = stack.pop().expect("the binder puts what a step takes before it");
@@ -213,9 +239,9 @@ fn apply(how: Binary, column: &mut [f64], others: &[f64]) {
         Binary::Counts(Arithmetic::Add) => rows.for_each(|(a, b)| *a += b),
         Binary::Counts(Arithmetic::Subtract) => rows.for_each(|(a, b)| *a -= b),
         Binary::Counts(Arithmetic::Multiply) => rows.for_each(|(a, b)| *a *= b),
-        Binary::Compares(Compare::Greater) => rows.for_each(|(a, b)| *a = known(*a, *b, *a > *b)),
-        Binary::Compares(Compare::Less) => rows.for_each(|(a, b)| *a = known(*a, *b, *a < *b)),
-        Binary::Compares(Compare::Equal) => rows.for_each(|(a, b)| *a = known(*a, *b, *a == *b)),
+        Binary::Compares(NumberComparison::Greater) => rows.for_each(|(a, b)| *a = known(*a, *b, *a > *b)),
+        Binary::Compares(NumberComparison::Less) => rows.for_each(|(a, b)| *a = known(*a, *b, *a < *b)),
+        Binary::Compares(NumberComparison::Equal) => rows.for_each(|(a, b)| *a = known(*a, *b, *a == *b)),
         how => rows.for_each(|(a, b)| *a = how.of(*a, *b)),
     }
 }

@@ -10,28 +10,27 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use query::{Error, Query};
+use query::{Error, Query, Series};
 use sample::{TimeRange, Timestamp};
 
 use crate::{
-    bounds::Bounds,
     cells,
-    columns::{Columns, Stretch},
+    look::{Left, Looked, Looker, Open, Piece, Reading, Truth},
     program::{Program, Scratch},
-    steps::{Gaps, StepError, range_of},
+    steps::{DAMAGE_TOLD, Gaps, READ_MAX, StepError},
     track::{Track, What},
 };
 
 const SECOND: i64 = 1_000_000_000;
 /// How wide cells are: a day, two hours, ten minutes. The store keeps summaries of these, and of shorter ones only where samples are so
 /// many that a block is no longer.
-const WIDTHS: [i64; 3] = [86_400 * SECOND, 7_200 * SECOND, 600 * SECOND];
+pub(crate) const WIDTHS: [i64; 3] = [86_400 * SECOND, 7_200 * SECOND, 600 * SECOND];
 /// The search bounds this many cells together.
 const CELLS_AT_ONCE: usize = 2048;
-/// One search reads at most this many numbers: two PVs at 10 Hz have three thousand million in five years.
-const READ_MAX: u64 = 4_000_000_000;
-/// A search keeps at most this many sentences about damage.
-const DAMAGE_TOLD: usize = 100;
+/// Longer stretches are not looked at side by side.
+const SHORT: i64 = WIDTHS[1];
+/// Each thread looks at this many stretches before the caller gets its turn back.
+const LOOKS_A_THREAD: usize = 8;
 
 /// A time in which a condition held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,31 +95,12 @@ pub enum Found {
     Progress,
 }
 
-/// True, false or not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Truth {
-    True,
-    False,
-    Unknown,
-}
-
-impl Truth {
-    fn of(number: f64) -> Truth {
-        match number {
-            _ if number.is_nan() => Truth::Unknown,
-            0.0 => Truth::False,
-            _ => Truth::True,
-        }
-    }
-}
-
-/// A piece of work that is left. The search takes the last one first.
+/// A piece of work. The search takes the last one first.
 enum Todo {
-    /// It is so.
-    Decided(i64, i64, Truth),
-    /// To be cut into cells of that width, or looked at step by step behind the last. Of some tracks it is known already which number they
-    /// hold throughout.
-    Open(i64, i64, usize, Vec<Option<f64>>),
+    /// A stretch that summaries have decided, or that is to be looked at.
+    Left(Left),
+    /// It was looked at, perhaps not up to its end.
+    Looked(Looked),
 }
 
 /// Looks for the times in which a condition held.
@@ -131,11 +111,9 @@ pub struct Search {
     /// One for each track.
     gaps: Vec<Gaps>,
     todo: Vec<Todo>,
-    /// The stretch that the search reads now, and its end.
-    reading: Option<(Columns, i64)>,
-    /// The truth since the last change, which the tally does not have yet.
-    pending: Option<(i64, Truth)>,
-    scratch: Scratch,
+    /// The long stretch that it reads now.
+    reading: Option<Reading>,
+    threads: usize,
     run: Run,
     tally: Tally,
     read_max: u64,
@@ -160,17 +138,18 @@ impl Search {
         let (from, to) = (range.t0.nanos(), range.t1.nanos());
         let reads_all = program.tracks.iter().any(|track| track.what.is_of_whole_range());
         let told = program.tracks.iter().any(|track| cells::are_told(&track.what));
-        let mut scratch = Scratch::default();
         let todo = match () {
             () if from >= to => Vec::new(),
             () if program.tracks.is_empty() => {
-                vec![Todo::Decided(from, to, Truth::of(program.run(&[], 1, &mut scratch)[0]))]
+                let truth = Truth::of(program.run(&[], 1, &mut Scratch::default())[0]);
+                vec![Todo::Left(Left::Decided(Piece { from, to, truth }))]
             }
             () => {
                 let level = if reads_all || !told { WIDTHS.len() } else { 0 };
-                vec![Todo::Open(from, to, level, vec![None; program.tracks.len()])]
+                vec![Todo::Left(Left::Open(Open { from, to, level, held: vec![None; program.tracks.len()] }))]
             }
         };
+        let threads = if reads_all { 1 } else { program.threads() };
         let run = Run { truth: Truth::Unknown, from, begins: Edge::Range, found: VecDeque::new() };
         let tally = Tally { until: range.t0, ..Tally::default() };
         Ok(Search {
@@ -180,8 +159,7 @@ impl Search {
             gaps,
             todo,
             reading: None,
-            pending: None,
-            scratch,
+            threads,
             run,
             tally,
             read_max: READ_MAX,
@@ -189,7 +167,7 @@ impl Search {
         })
     }
 
-    /// The same that reads no more numbers than that.
+    /// The same that begins no more reading once it has read that many numbers.
     pub fn reading_at_most(self, read_max: u64) -> Search {
         Search { read_max, ..self }
     }
@@ -210,111 +188,78 @@ impl Search {
     }
 
     fn go_on(&mut self) -> Result<(), StepError> {
-        if self.reading.is_some() {
-            return self.read_on();
+        if let Some(mut reading) = self.reading.take() {
+            let mut looked = Looked::default();
+            let is_over = reading.go_on(&self.program, &mut looked);
+            self.add(looked)?;
+            if !is_over? {
+                self.reading = Some(reading);
+            }
+            return Ok(());
         }
         match self.todo.pop() {
-            Some(Todo::Decided(from, to, truth)) => {
-                self.tally.by_summaries += to - from;
-                self.is_so(from, to, truth);
+            Some(Todo::Left(Left::Decided(piece))) => {
+                self.tally.by_summaries += piece.to - piece.from;
+                self.is_so(piece);
             }
-            Some(Todo::Open(from, to, level, held)) if level < WIDTHS.len() => self.cut(from, to, level, held)?,
-            Some(Todo::Open(from, to, _, held)) => {
-                let tracks = &self.program.tracks;
-                let columns = Columns::beside(&self.query, tracks, range_of(from, to), &self.gaps, &held)?;
-                self.pending = None;
-                self.reading = Some((columns, to));
+            Some(Todo::Left(Left::Open(open))) if self.is_short(&open) => self.look_ahead(open),
+            Some(Todo::Left(Left::Open(open))) if open.level < WIDTHS.len() => {
+                let left = self.looker().cut(open)?;
+                self.todo.extend(left.into_iter().map(Todo::Left));
             }
+            Some(Todo::Left(Left::Open(open))) => self.reading = Some(self.looker().begin(&open)?),
+            Some(Todo::Looked(looked)) => self.add(looked)?,
             None => self.end(),
         }
         Ok(())
     }
 
-    /// Cuts a stretch into cells, and puts aside what is to be done with each.
-    fn cut(&mut self, from: i64, to: i64, level: usize, held: Vec<Option<f64>>) -> Result<(), Error> {
-        let (edges, end) = edges_between(from, to, WIDTHS[level]);
-        let edges: Arc<[Timestamp]> = edges.into_iter().map(Timestamp::from_nanos).collect();
-        let mut tracks: Vec<Vec<Bounds>> = Vec::new();
-        for ((track, gaps), held) in self.program.tracks.iter().zip(&self.gaps).zip(&held) {
-            tracks.push(match held {
-                Some(held) => vec![Bounds::one(*held); edges.len() - 1],
-                None => cells::bounds(&self.query, track, &edges, gaps)?,
+    fn looker(&self) -> Looker<'_> {
+        Looker { query: &self.query, program: &self.program, gaps: &self.gaps }
+    }
+
+    fn is_short(&self, open: &Open) -> bool {
+        self.threads > 1 && open.to - open.from <= SHORT
+    }
+
+    /// Looks at a short stretch, and at others that come soon behind it.
+    fn look_ahead(&mut self, first: Open) {
+        let mut open = vec![first];
+        let mut between: Vec<Option<Piece>> = vec![None]; // none where one of these was
+        while open.len() < self.threads * LOOKS_A_THREAD {
+            match self.todo.pop() {
+                Some(Todo::Left(Left::Decided(piece))) => between.push(Some(piece)),
+                Some(Todo::Left(Left::Open(next))) if self.is_short(&next) => {
+                    open.push(next);
+                    between.push(None);
+                }
+                other => {
+                    self.todo.extend(other);
+                    break;
+                }
+            }
+        }
+        let mut looked = self.looker().look_at(&open, self.threads);
+        for piece in between.into_iter().rev() {
+            self.todo.extend(match piece {
+                Some(piece) => Some(Todo::Left(Left::Decided(piece))),
+                None => looked.pop().map(Todo::Looked),
             });
         }
-        if end < to {
-            self.todo.push(Todo::Open(end, to, level, held));
-        }
-        let mut made: Vec<Todo> = Vec::new();
-        for (cell, ends) in edges.windows(2).enumerate() {
-            let (from, to) = (ends[0].nanos(), ends[1].nanos());
-            match (made.last_mut(), self.outcome(cell, &tracks)) {
-                (Some(Todo::Decided(_, end, last)), Ok(truth)) if *last == truth => *end = to,
-                (_, Ok(truth)) => made.push(Todo::Decided(from, to, truth)),
-                (Some(Todo::Open(_, end, _, last)), Err(held)) if *last == held => *end = to,
-                (_, Err(held)) => made.push(Todo::Open(from, to, level + 1, held)),
-            }
-        }
-        self.todo.extend(made.into_iter().rev());
-        Ok(())
     }
 
-    /// What holds throughout a cell, or what is known of the tracks that have to be looked at.
-    fn outcome(&mut self, cell: usize, tracks: &[Vec<Bounds>]) -> Result<Truth, Vec<Option<f64>>> {
-        if let Some(decided) = self.program.bounds(|track| tracks[track][cell]).decided() {
-            return Ok(Truth::of(decided));
-        }
-        // Bounds do not tell which of the two zeros it is, which matters to who divides by it.
-        let divides = self.program.divides();
-        let is_told = |number: &f64| *number != 0.0 || !divides;
-        let held: Vec<Option<f64>> = tracks.iter().map(|bounds| bounds[cell].decided().filter(is_told)).collect();
-        match held.iter().map(|number| number.map(|number| vec![number])).collect::<Option<Vec<_>>>() {
-            Some(columns) => Ok(Truth::of(self.program.run(&columns, 1, &mut self.scratch)[0])),
-            None => Err(held),
-        }
-    }
-
-    fn read_on(&mut self) -> Result<(), StepError> {
-        let Some((columns, to)) = &mut self.reading else { return Ok(()) };
-        let (to, before) = (*to, columns.read());
-        let stretch = columns.next();
-        self.tally.read += columns.read() - before;
-        let damage = columns.take_damage();
-        self.tally.damage.extend(damage);
+    fn add(&mut self, looked: Looked) -> Result<(), StepError> {
+        self.tally.by_summaries += looked.by_summaries;
+        self.tally.read += looked.read;
+        self.tally.damage.extend(looked.damage);
         self.tally.damage.truncate(DAMAGE_TOLD);
-        match stretch? {
-            Some(stretch) => self.add(&stretch),
-            None => {
-                self.reading = None;
-                if let Some((from, truth)) = self.pending.take() {
-                    self.is_so(from, to, truth);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, stretch: &Stretch) {
-        let result = self.program.run(&stretch.columns, stretch.times.len(), &mut self.scratch);
-        for (time, number) in stretch.times.iter().zip(&result) {
-            let truth = Truth::of(*number);
-            match self.pending {
-                Some((_, last)) if last == truth => {}
-                Some((from, last)) => {
-                    self.is_so(from, *time, last);
-                    self.pending = Some((*time, truth));
-                }
-                None => self.pending = Some((*time, truth)),
-            }
-        }
-        self.scratch.give(result);
-        if let (Some((from, truth)), Some(last)) = (self.pending, stretch.times.last()) {
-            self.is_so(from, *last, truth);
-            self.pending = Some((*last, truth));
-        }
+        looked.pieces.into_iter().for_each(|piece| self.is_so(piece));
+        self.todo.extend(looked.rest.into_iter().map(Todo::Left));
+        looked.failed.map_or(Ok(()), Err)
     }
 
     /// Counts a stretch of one truth, which follows what was counted before.
-    fn is_so(&mut self, from: i64, to: i64, truth: Truth) {
+    fn is_so(&mut self, Piece { from, to, truth }: Piece) {
         if from >= to {
             return;
         }
@@ -350,7 +295,7 @@ impl Search {
 }
 
 /// Where cells begin and end: at multiples of their width, and at the ends of the stretch; and up to where they reach.
-fn edges_between(from: i64, to: i64, width: i64) -> (Vec<i64>, i64) {
+pub(crate) fn edges_between(from: i64, to: i64, width: i64) -> (Vec<i64>, i64) {
     let mut edges = vec![from];
     let mut next = from.div_euclid(width).saturating_add(1).saturating_mul(width);
     while next < to && next > from && edges.len() <= CELLS_AT_ONCE {
@@ -373,15 +318,15 @@ pub(crate) fn gaps_of_tracks(query: &Query, tracks: &[Track], until: Timestamp) 
         let same = tracks[..index].iter().position(|other| other.series == track.series);
         gaps.push(match same {
             Some(same) => Arc::clone(&gaps[same]),
-            None => gaps_of(query, track, until)?,
+            None => gaps_of(query, &track.series, until)?,
         });
     }
     Ok(gaps)
 }
 
 /// The gaps of a PV and of the archiver up to a time, as far as they are apart.
-fn gaps_of(query: &Query, track: &Track, until: Timestamp) -> Result<Gaps, Error> {
-    let gaps = query.gaps(&track.series, TimeRange { t0: Timestamp::MIN, t1: until })?;
+pub(crate) fn gaps_of(query: &Query, series: &Series, until: Timestamp) -> Result<Gaps, Error> {
+    let gaps = query.gaps(series, TimeRange { t0: Timestamp::MIN, t1: until })?;
     let mut apart: Vec<(i64, i64)> = Vec::new();
     for (_, gap) in gaps {
         let (from, to) = (gap.from.nanos(), gap.to.unwrap_or(Timestamp::MAX).nanos());

@@ -9,7 +9,7 @@ use sample::TimeRange;
 use crate::{
     formula::{IsWanted, Results},
     program::Program,
-    steps::StepError,
+    steps::{STEPS_AT_ONCE, StepError},
 };
 
 /// The most different numbers that are counted one by one.
@@ -60,7 +60,7 @@ pub struct StatisticsWanted {
 }
 
 /// Gathers them.
-pub struct Gathering {
+pub struct StatisticsGathering {
     results: Results,
     wanted: StatisticsWanted,
     /// Numbers with nanoseconds; those at the end are in no order yet.
@@ -98,7 +98,7 @@ impl Moments {
     }
 }
 
-impl Gathering {
+impl StatisticsGathering {
     /// Computes the statistics of an expression in a range.
     pub fn new(
         query: &Query,
@@ -106,10 +106,10 @@ impl Gathering {
         range: TimeRange,
         wanted: StatisticsWanted,
         is_wanted: IsWanted,
-    ) -> Result<Gathering, StepError> {
+    ) -> Result<StatisticsGathering, StepError> {
         let results = Results::of(query, program, range, is_wanted)?;
         let (numbers, damage) = (Vec::new(), Vec::new());
-        Ok(Gathering {
+        Ok(StatisticsGathering {
             results,
             wanted,
             numbers,
@@ -123,7 +123,7 @@ impl Gathering {
 
     /// Looks at some more; false at the end.
     pub fn go_on(&mut self) -> Result<bool, StepError> {
-        for _ in 0..8192 {
+        for _ in 0..STEPS_AT_ONCE {
             let Some(piece) = self.results.next()? else { return Ok(false) };
             let nanos = piece.to.saturating_sub(piece.from) as f64;
             if piece.number.is_nan() {

@@ -13,6 +13,12 @@ use sample::{Batch, Column, Shape, TimeRange, Timestamp};
 
 use crate::track::{Track, What};
 
+/// One answer reads at most this many numbers: two PVs at 10 Hz have three thousand million in five years.
+pub(crate) const READ_MAX: u64 = 4_000_000_000;
+/// Whoever goes through steps looks at this many before he lets others have their turn.
+pub(crate) const STEPS_AT_ONCE: usize = 8192;
+/// One answer keeps at most this many sentences about damage.
+pub(crate) const DAMAGE_TOLD: usize = 100;
 /// The steps within the window of a moving average are kept; more than these are refused.
 const WINDOW_STEPS_MAX: usize = 1 << 20;
 /// What the steps in a window take at most, with room for as many more while they grow.
@@ -25,6 +31,15 @@ const SUMS_RENEWED: usize = 4096;
 pub(crate) struct Rows {
     pub(crate) times: Vec<i64>,
     pub(crate) numbers: Vec<f64>,
+    /// Those of the times at which there is no sample: gaps begin and end there, or what came before goes on. They are few.
+    pub(crate) edges: Vec<i64>,
+}
+
+/// What a step is made by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MadeBy {
+    Sample,
+    Edge,
 }
 
 impl Rows {
@@ -36,6 +51,16 @@ impl Rows {
             self.times.push(time);
         }
         self.numbers.push(number);
+    }
+
+    /// Notes what the last row is made by. A sample counts, whatever else is at its time.
+    fn mark(&mut self, time: i64, made_by: MadeBy) {
+        let is_marked = self.edges.last() == Some(&time);
+        match made_by {
+            MadeBy::Sample if is_marked => self.edges.truncate(self.edges.len() - 1),
+            MadeBy::Edge if !is_marked => self.edges.push(time),
+            _ => {}
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -177,8 +202,12 @@ fn of_array(what: &What, batch: &Batch, row: usize) -> f64 {
         column if batch.value_type().shape == Shape::Scalar => (column, row..row + 1),
         _ => return f64::NAN,
     };
-    let len = range.len();
-    let mut numbers = range.clone().map(|index| elements.f64_at(index).unwrap_or(f64::NAN));
+    amounts(what, range.map(|index| elements.f64_at(index).unwrap_or(f64::NAN)))
+}
+
+/// What some numbers amount to.
+pub(crate) fn amounts(what: &What, mut numbers: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let len = numbers.len();
     match what {
         What::Length => len as f64,
         What::Element(index) => numbers.nth(*index).unwrap_or(f64::NAN),
@@ -210,7 +239,7 @@ pub(crate) struct Steps {
     /// Silence is told up to here.
     silent_told: bool,
     sum: Sum,
-    window: Window,
+    window: AverageWindow,
     out: Rows,
     is_over: bool,
 }
@@ -224,7 +253,7 @@ struct Sum {
 
 /// The steps in the window of a moving average, with what they amount to.
 #[derive(Default)]
-struct Window {
+struct AverageWindow {
     steps: VecDeque<(i64, f64)>,
     integral: f64,
     covered: f64,
@@ -269,7 +298,7 @@ impl Steps {
             last: None,
             silent_told: false,
             sum: Sum::default(),
-            window: Window::default(),
+            window: AverageWindow::default(),
             out: Rows::default(),
             is_over: false,
         };
@@ -346,6 +375,7 @@ impl Steps {
         } else {
             for (time, number) in rows.times.into_iter().zip(rows.numbers) {
                 self.out.push(time, number);
+                self.out.mark(time, MadeBy::Sample);
             }
         }
     }
@@ -365,7 +395,8 @@ impl Steps {
             (What::Previous | What::Change | What::Derivative, None) => f64::NAN,
             _ => number,
         };
-        self.step(at);
+        // What came before the range goes on at its beginning.
+        self.step(at, if at < self.from { MadeBy::Edge } else { MadeBy::Sample });
     }
 
     /// The gaps that begin or end up to a time make steps of their own.
@@ -377,18 +408,18 @@ impl Steps {
                     return;
                 }
                 self.in_gap = true;
-                self.step(from);
+                self.step(from, MadeBy::Edge);
             }
             if to > at {
                 return;
             }
             (self.in_gap, self.gap) = (false, self.gap + 1);
-            self.step(to);
+            self.step(to, MadeBy::Edge);
         }
     }
 
     /// What holds from a time on.
-    fn step(&mut self, at: i64) {
+    fn step(&mut self, at: i64, made_by: MadeBy) {
         let number = match self.what {
             What::Integral => self.integral(at),
             What::Average(nanos) => self.average(at, nanos),
@@ -397,13 +428,15 @@ impl Steps {
             _ if self.in_gap => f64::NAN,
             _ => self.current,
         };
-        self.put(at, number);
+        self.put(at, number, made_by);
     }
 
     /// Puts a step; what holds at the beginning of the range begins there.
-    fn put(&mut self, at: i64, number: f64) {
+    fn put(&mut self, at: i64, number: f64, made_by: MadeBy) {
         if at < self.to {
-            self.out.push(at.max(self.from), number);
+            let time = at.max(self.from);
+            self.out.push(time, number);
+            self.out.mark(time, made_by);
         }
     }
 
@@ -412,7 +445,7 @@ impl Steps {
         let Some((last, _)) = self.last else { return };
         let begins = last.saturating_add(nanos);
         if begins < at && !std::mem::replace(&mut self.silent_told, true) {
-            self.put(begins, 1.0);
+            self.put(begins, 1.0, MadeBy::Edge);
         }
     }
 
@@ -445,7 +478,7 @@ impl Steps {
             _ => (self.from, f64::NAN),
         };
         self.current = number;
-        self.put(at, number);
+        self.put(at, number, MadeBy::Edge);
     }
 
     fn end(&mut self) {
@@ -455,7 +488,7 @@ impl Steps {
     }
 }
 
-impl Window {
+impl AverageWindow {
     /// A number that holds from `at` on.
     fn enter(&mut self, at: i64, number: f64, nanos: i64) {
         match self.steps.back_mut() {

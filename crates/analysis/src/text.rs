@@ -14,7 +14,7 @@
 mod parse;
 mod words;
 
-use crate::fault::{Fault, Place};
+use crate::fault::{ExpressionFault, Place};
 
 /// No text is longer.
 pub const TEXT_BYTES_MAX: usize = 16 << 10;
@@ -34,14 +34,14 @@ pub struct Expression {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dwell {
     /// How the length is compared.
-    pub compare: Compare,
+    pub compare: NumberComparison,
     /// With how many nanoseconds.
     pub nanos: i64,
 }
 
 /// How two numbers are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compare {
+pub enum NumberComparison {
     /// Equal.
     Equal,
     /// Not equal.
@@ -67,7 +67,7 @@ pub(crate) enum Node {
     Negative(NodeId),
     Not(NodeId),
     Arithmetic(Arithmetic, NodeId, NodeId),
-    Compare(Compare, NodeId, NodeId),
+    Compare(NumberComparison, NodeId, NodeId),
     And(NodeId, NodeId),
     Or(NodeId, NodeId),
     Call(Function, Vec<NodeId>),
@@ -176,7 +176,7 @@ pub(crate) enum Takes {
 
 impl Expression {
     /// Reads a text, or says where it is wrong, and why.
-    pub fn parse(text: &str) -> Result<Expression, Fault> {
+    pub fn parse(text: &str) -> Result<Expression, ExpressionFault> {
         parse::parse(text)
     }
 }

@@ -65,11 +65,13 @@ pub enum Action {
     ViewRemoved,
     /// Nodes of a cluster were ordered to do what stands in `detail`.
     ClusterOrdered,
+    /// An export was ordered, whose number, first PVs, range and form stand in `detail`.
+    ExportOrdered,
 }
 
 impl Action {
     /// All actions, in the order of their numbers on disk.
-    pub const ALL: [Action; 28] = [
+    pub const ALL: [Action; 29] = [
         Action::Renamed,
         Action::AliasAdded,
         Action::AliasRemoved,
@@ -98,6 +100,7 @@ impl Action {
         Action::ViewSaved,
         Action::ViewRemoved,
         Action::ClusterOrdered,
+        Action::ExportOrdered,
     ];
 
     /// Whether what an order does to many PVs is one line: what is said of each is short, or the same of many.
@@ -137,6 +140,7 @@ impl Action {
             Action::ViewSaved => "view_saved",
             Action::ViewRemoved => "view_removed",
             Action::ClusterOrdered => "cluster_ordered",
+            Action::ExportOrdered => "export_ordered",
         }
     }
 }

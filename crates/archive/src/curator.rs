@@ -18,6 +18,12 @@ pub trait Curator: Send + Sync {
         by: &By,
     ) -> Result<Vec<Result<(), DirectoryError>>, DirectoryError>;
 
+    /// Refuses a name that a PV could not have even if it were free.
+    fn may_be_alias(&self, pv: PvId, alias: &PvName) -> Result<(), DirectoryError> {
+        let _ = (pv, alias);
+        Ok(())
+    }
+
     /// Takes one of its other names from a PV.
     fn remove_alias(&self, pv: PvId, alias: &PvName, by: &By) -> Result<(), DirectoryError>;
 

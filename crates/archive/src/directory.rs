@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use crate::{AuditRecord, Deletion, LookAtMemo, Names, PvEntry, PvId, PvName, RemovedPv, UndoPlan, Undoable};
+use crate::{AuditRecord, Deletion, LookAtMemo, Names, PvEntry, PvId, PvName, RemovedPv, Touched, UndoPlan, Undoable};
 
 /// The list of PVs as those see it who ask. Only the PVs and their names are owed; one that knows nothing of aliases, deletions or an
 /// audit has none.
@@ -29,6 +29,12 @@ pub trait Directory: Send + Sync {
 
     /// The names and aliases of all PVs that are to be archived: a snapshot, which is as cheap for a million of them as for one.
     fn names(&self) -> Names;
+
+    /// The PVs that were added, removed, renamed, set or described anew since this was asked last. One alone asks, who keeps something of all
+    /// of them.
+    fn touched(&self) -> Touched {
+        Touched::All
+    }
 
     /// The other names of a PV; none if there is no such PV.
     fn aliases_of(&self, pv: PvId) -> Vec<PvName> {
@@ -71,6 +77,11 @@ pub trait Directory: Send + Sync {
     fn memos(&self, before: u64, look: &mut LookAtMemo<'_>) -> Result<(), DirectoryError> {
         let _ = (before, look);
         Ok(())
+    }
+
+    /// Why PVs may be missing from the list; none while all of it is known.
+    fn lacks(&self) -> Option<String> {
+        None
     }
 
     /// The PV that the archive keeps for itself under that name, such as a share of the ledger, if it has been made.

@@ -21,6 +21,7 @@
 //!   Orders, Rulebook, Standing   acquisition: what is recorded, by which rules, and where PVs stand
 //!   Nodes                        a cluster: how its nodes stand, and what an operator orders of them
 //!   Source                       whatever holds samples: the store, files of another archiver
+//!   Touched                      which PVs changed since somebody looked last
 //!   structure                    values that are structures, and their fields as samples
 //! ```
 //!
@@ -55,6 +56,7 @@ mod standing;
 mod storage;
 pub mod structure;
 mod tokens;
+mod touched;
 mod undo;
 
 pub use action::{Action, AuditRecord};
@@ -72,7 +74,7 @@ pub use memo::{
     MemoText,
 };
 pub use names::{NameChunk, Named, Names};
-pub use nodes::{ClusterStanding, NodeOrder, NodeStanding, NodeState, Nodes, ShardLag};
+pub use nodes::{ClusterStanding, NodeFigures, NodeOrder, NodeStanding, NodeState, Nodes, ShardLag};
 pub use orders::{AddRequest, Added, Change, Orders, Rulebook};
 pub use part_hash::{old_part_hash, old_text_hash, part_hash};
 pub use plan::{Manual, Plan, Planned, Reach};
@@ -89,7 +91,8 @@ pub use source::{
     Carried, CarriedStream, Cost, Cuts, Extent, FROM_MEMORY_MAX, GapScope, Key, KeyedBy, KnownNames, Role,
     SampleStream, Source, SourceError, SourceHealth, StretchStream, Stretches,
 };
-pub use standing::{Brief, Connection, Standing, Status, Totals, Traffic};
+pub use standing::{Brief, Connection, Ioc, Standing, Status, Totals, Traffic, Unanswered};
 pub use storage::{Partition, PvSize, Storage, WeekState};
 pub use tokens::{TokenRow, Tokens, TokensError};
+pub use touched::{Touched, Touches};
 pub use undo::{UNDO_FOR, UndoPlan, UndoStep, UndoTo, Undoable};

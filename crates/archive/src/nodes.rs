@@ -1,8 +1,8 @@
 //! The seam to nodes that record together: how each stands, and what an operator may order of them.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
-use crate::{By, DirectoryError};
+use crate::{By, DirectoryError, Room, Watermark};
 
 /// The nodes of a cluster.
 pub trait Nodes: Send + Sync {
@@ -41,6 +41,43 @@ pub struct NodeStanding {
     pub format: u32,
     /// The shards that it has.
     pub shards: Vec<u32>,
+    /// What it said of itself last; none if it has not been asked, or does not answer.
+    pub figures: Option<NodeFigures>,
+}
+
+/// What a node says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeFigures {
+    /// How long ago.
+    pub age: Duration,
+    /// Its PVs by where they stand: searching, connected, disconnected, paused.
+    pub pvs: [u64; 4],
+    /// Samples that it lost since its start, for whatever reason.
+    pub lost: u64,
+    /// Samples ever appended to its shards, and those of them that are safe.
+    pub watermark: Watermark,
+    /// Bytes in its logs.
+    pub log_bytes: u64,
+    /// The room on its disk; none while that is not known.
+    pub room: Option<Room>,
+    /// Why it takes no samples; none while it does.
+    pub refusal: Option<String>,
+    /// How many problems it tells of.
+    pub problems: u64,
+    /// Its shards.
+    pub shards: Vec<ShardLag>,
+}
+
+impl NodeFigures {
+    /// For how long the shared store has given it no answer; none while it does.
+    pub fn detached_seconds(&self) -> Option<u64> {
+        self.shards.iter().filter_map(|shard| shard.detached_seconds).max()
+    }
+
+    /// Samples that no journal has.
+    pub fn samples_waiting(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.samples).sum()
+    }
 }
 
 /// Whether a node lives.

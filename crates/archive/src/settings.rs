@@ -23,7 +23,7 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-pub use catalogue::{Cell, Cells};
+pub use catalogue::{SettingCell, SettingCells};
 pub use deadband::Deadband;
 pub use keep::Keep;
 pub use method::{Method, PERIOD_MAX, PERIOD_MIN, Protocol};

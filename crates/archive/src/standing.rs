@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use sample::Timestamp;
 
 use crate::{
-    FieldPath, PvId,
+    FieldPath, Protocol, PvId, Touched,
     ledger::{Account, Trouble},
 };
 
@@ -17,6 +17,27 @@ pub trait Standing: Send + Sync {
     /// How these PVs fare, as lists tell it, each in its place; none where there is none. Asked of some hundred at a time, so that for
     /// each of a million nothing is locked or copied that its row does not need.
     fn briefs(&self, pvs: &[PvId]) -> Vec<Option<Brief>>;
+
+    /// The PVs that came to stand elsewhere since this was asked last. One alone asks, who keeps something of all of them.
+    fn moved(&self) -> Touched {
+        Touched::All
+    }
+
+    /// The parts of the list of whose PVs nobody can say more than the list does at present. Waits for nothing.
+    fn unanswered(&self) -> Vec<Unanswered> {
+        Vec::new()
+    }
+
+    /// The part of `unanswered` in which a PV lies, if it lies in one.
+    fn unanswered_of(&self, pv: PvId) -> Option<Unanswered> {
+        let _ = pv;
+        None
+    }
+
+    /// The IOCs to which there was a connection in this run, as far as it is this archiver's own.
+    fn iocs(&self) -> Vec<Ioc> {
+        Vec::new()
+    }
 
     /// How all of them fare.
     fn totals(&self) -> Totals;
@@ -47,6 +68,8 @@ pub enum Connection {
     Disconnected,
     /// Somebody paused it.
     Paused,
+    /// Nobody can say: whoever could does not answer.
+    Unknown,
 }
 
 impl Connection {
@@ -57,6 +80,7 @@ impl Connection {
             Connection::Connected => "connected",
             Connection::Disconnected => "disconnected",
             Connection::Paused => "paused",
+            Connection::Unknown => "unknown",
         }
     }
 }
@@ -111,6 +135,82 @@ pub struct Brief {
     pub last_sample: Option<Timestamp>,
     /// The IOC that serves it.
     pub server: Option<SocketAddr>,
+}
+
+impl Brief {
+    /// Of a PV of which nobody can say how it fares, since then.
+    pub fn unknown(since: Timestamp) -> Brief {
+        Brief {
+            connection: Connection::Unknown,
+            since,
+            first_connected: None,
+            last_connected: None,
+            reconnects: 0,
+            received: 0,
+            dropped: 0,
+            last_sample: None,
+            server: None,
+        }
+    }
+
+    /// Whether nobody can say how it fares.
+    pub fn is_unknown(&self) -> bool {
+        self.connection == Connection::Unknown
+    }
+}
+
+impl Status {
+    /// Of a PV of which nothing was counted in this run.
+    pub fn standing(connection: Connection, since: Timestamp) -> Status {
+        Status {
+            connection,
+            since,
+            first_connected: None,
+            last_connected: None,
+            reconnects: 0,
+            counters: Account::default(),
+            last_sample: None,
+            server: None,
+            refusal: None,
+            disabled: false,
+            deadband_at_server: None,
+            lacking: Vec::new(),
+        }
+    }
+}
+
+/// A part of the list of PVs for which nobody answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// What it is called, as `shard 3 of the cluster`.
+    pub part: String,
+    /// How many names are known of it; none if the list does not have it either.
+    pub names: Option<u64>,
+    /// Why, as a sentence for an operator.
+    pub why: String,
+}
+
+/// What is known of the connection to an IOC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ioc {
+    /// Where it is.
+    pub address: SocketAddr,
+    /// By which protocol.
+    pub protocol: Protocol,
+    /// Circuits that are open.
+    pub circuits: u64,
+    /// Since when there has been one, or none.
+    pub since: Timestamp,
+    /// Circuits that were opened in this run.
+    pub opened: u64,
+    /// Circuits that were lost.
+    pub lost: u64,
+    /// How often it was started anew in this run, as far as that was proved: by Channel Access by beacons, by pvAccess by what it calls itself.
+    pub restarts: u64,
+    /// When it was last.
+    pub restarted: Option<Timestamp>,
+    /// When its last beacon came.
+    pub last_beacon: Option<Timestamp>,
 }
 
 /// What a client of one protocol has exchanged with IOCs since the archiver started.

@@ -19,6 +19,11 @@ pub trait Storage: Send + Sync {
 
     /// The size of every PV of which it holds something. It may read from the disk where things lie, for as long as that takes.
     fn sizes(&self) -> HashMap<PvId, PvSize>;
+
+    /// That of one PV; none if nothing of it is held. It reads from the disk as well.
+    fn size(&self, pv: PvId) -> Option<PvSize> {
+        self.sizes().remove(&pv)
+    }
 }
 
 /// How far a week has come.

@@ -5,17 +5,22 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-use archive::{Action, By, DirectoryError, PvId, PvName};
+use archive::{Action, AddRequest, By, DirectoryError, FieldName, Purge, Purged, PvId, PvName, TokensError};
+use sample::{TimeRange, Timestamp};
 use shared::{Epoch, Frames, Part, Shard};
 
 use crate::{
     board::{Board, Held, Open},
-    orders::{add_here, not_now},
-    wire::{self, Answer, ByRow, FramesRow, PartRow, Question, StatusRow},
+    orders::{add_here, enter_here, not_now},
+    rows::{KeptTokenRow, MemoRow, MemoTextRow, PurgedRow, SizeRow, steps_rows},
+    wire::{self, AddRow, Answer, ByWire, EachRow, FramesRow, PartRow, Question, StatusRow},
 };
 
 /// The most of frames that one answer has.
 const FRAMES_BYTES_MAX: u64 = 4 << 20;
+
+/// The most PVs whose sizes one answer has.
+pub(crate) const SIZES_AT_ONCE: usize = 20_000;
 
 /// What a node can be asked to do.
 pub trait Willing: Send + Sync {
@@ -52,29 +57,6 @@ impl Answers {
 
     pub(crate) fn made(&self, question: Question) -> Result<Answer, DirectoryError> {
         Ok(match question {
-            Question::Add(shard, rows, by) => {
-                let requests =
-                    rows.iter().map(|row| row.request()).collect::<Option<Vec<_>>>().ok_or_else(senseless)?;
-                let added = add_here(&*self.open(shard)?, requests, &by_of(&by)?)?;
-                Answer::Added(added.into_iter().map(|(entry, how)| (entry.id.0, wire::added_row(how))).collect())
-            }
-            Question::Pause(shard, pvs, by) => {
-                let made = self.open(shard)?.orders.pause(&wire::locals(&pvs), &by_of(&by)?)?;
-                Answer::Changes(wire::changes_rows(&made))
-            }
-            Question::Resume(shard, pvs, by) => {
-                let made = self.open(shard)?.orders.resume(&wire::locals(&pvs), &by_of(&by)?)?;
-                Answer::Changes(wire::changes_rows(&made))
-            }
-            Question::Remove(shard, pvs, deletes, by) => {
-                let made = self.open(shard)?.orders.remove(&wire::locals(&pvs), wire::fate(deletes), &by_of(&by)?)?;
-                Answer::Changes(wire::changes_rows(&made))
-            }
-            Question::Rename(shard, pv, to, stays, by) => {
-                let to = PvName::new(&to).map_err(|_| senseless())?;
-                let renamed = self.open(shard)?.orders.rename(PvId(pv), &to, wire::old_name(stays), &by_of(&by)?)?;
-                Answer::Entry(renamed.id.0)
-            }
             Question::Briefs(shard, pvs) => {
                 let briefs = self.open(shard)?.standing.briefs(&wire::locals(&pvs));
                 Answer::Briefs(briefs.iter().map(|brief| brief.as_ref().map(StatusRow::from)).collect())
@@ -107,12 +89,52 @@ impl Answers {
                 self.leaving.store(leaves, Relaxed);
                 Answer::Done(true)
             }
-            Question::Note(action, detail, by) => {
-                let action = *Action::ALL.get(usize::from(action)).ok_or_else(senseless)?;
-                self.open(self.board.site())?.curator.note(action, &detail, &by_of(&by)?)?;
-                Answer::Done(true)
+            Question::Figures => Answer::Figures((&self.board.own_figures()).into()),
+            Question::Iocs => {
+                let iocs = self.board.open().into_values().flat_map(|open| open.standing.iocs());
+                Answer::Iocs(iocs.map(|ioc| (&ioc).into()).collect())
+            }
+            question => {
+                let shard = self.shard_of(&question).ok_or_else(senseless)?;
+                let Some(open) = self.board.open_here(shard) else { return Ok(Answer::Elsewhere) };
+                match ordered(&open, question) {
+                    Err(error) if self.board.is_gone(shard, &open, &error) => Answer::Elsewhere,
+                    done => done?,
+                }
             }
         })
+    }
+
+    /// The shard that is asked about by what `ordered` answers.
+    fn shard_of(&self, question: &Question) -> Option<u32> {
+        match question {
+            Question::Add(shard, ..)
+            | Question::Pause(shard, ..)
+            | Question::Resume(shard, ..)
+            | Question::Remove(shard, ..)
+            | Question::Rename(shard, ..)
+            | Question::Foresee(shard, ..)
+            | Question::EnterPaused(shard, ..)
+            | Question::EnterFields(shard, ..)
+            | Question::Restore(shard, ..)
+            | Question::Undo(shard, ..)
+            | Question::DecideUpon(shard, ..)
+            | Question::AddAliases(shard, ..)
+            | Question::RemoveAlias(shard, ..)
+            | Question::DeleteRange(shard, ..)
+            | Question::RestoreRange(shard, ..)
+            | Question::Purgeable(shard, ..)
+            | Question::Purge(shard, ..)
+            | Question::Sizes(shard, ..) => Some(*shard),
+            Question::Note(..)
+            | Question::PutMemos(..)
+            | Question::RemoveMemo(..)
+            | Question::Tokens
+            | Question::AddToken(..)
+            | Question::RevokeToken(..)
+            | Question::TouchTokens(..) => Some(self.board.site()),
+            _ => None,
+        }
     }
 
     /// Another node holds what an owner before this one recorded and no journal has.
@@ -132,12 +154,163 @@ impl Answers {
     }
 }
 
+/// Carries an order about a shard out, or answers a question about it, that came from another node.
+#[expect(clippy::too_many_lines, reason = "a branch for each question")]
+fn ordered(open: &Open, question: Question) -> Result<Answer, DirectoryError> {
+    Ok(match question {
+        Question::Add(_, rows, by) => {
+            let added = add_here(open, requests(&rows)?, &by_of(&by)?)?;
+            Answer::Added(added.into_iter().map(|(entry, how)| (entry.id.0, wire::added_row(how))).collect())
+        }
+        Question::Pause(_, pvs, by) => {
+            Answer::Changes(wire::changes_rows(&open.orders.pause(&wire::locals(&pvs), &by_of(&by)?)?))
+        }
+        Question::Resume(_, pvs, by) => {
+            Answer::Changes(wire::changes_rows(&open.orders.resume(&wire::locals(&pvs), &by_of(&by)?)?))
+        }
+        Question::Remove(_, pvs, deletes, by) => {
+            let made = open.orders.remove(&wire::locals(&pvs), wire::fate(deletes), &by_of(&by)?)?;
+            Answer::Changes(wire::changes_rows(&made))
+        }
+        Question::Rename(_, pv, to, stays, by) => {
+            let to = PvName::new(&to).map_err(|_| senseless())?;
+            let renamed = open.orders.rename(PvId(pv), &to, wire::old_name(stays), &by_of(&by)?)?;
+            Answer::Entry(renamed.id.0)
+        }
+        Question::Note(action, detail, by) => {
+            let action = *Action::ALL.get(usize::from(action)).ok_or_else(senseless)?;
+            open.curator.note(action, &detail, &by_of(&by)?)?;
+            Answer::Done(true)
+        }
+        Question::Foresee(_, rows) => Answer::Foreseen(wire::added_rows(&open.orders.foresee(requests(&rows)?)?)),
+        Question::EnterPaused(_, names, by) => {
+            let names: Result<Vec<_>, _> = names.iter().map(|name| PvName::new(name)).collect();
+            let entered = enter_here(open, names.map_err(|_| senseless())?, &by_of(&by)?)?;
+            Answer::Number(entered as u64)
+        }
+        Question::EnterFields(_, fields, by) => {
+            let field = |(pv, field): &(u32, String)| {
+                let field = FieldName::new(field).map_err(|_| senseless())?;
+                // One that has gone meanwhile needs no fields.
+                Ok(open.directory.entry(PvId(*pv)).map(|owner| (owner, field)))
+            };
+            let fields: Result<Vec<_>, DirectoryError> = fields.iter().map(field).collect();
+            let fields: Vec<_> = fields?.into_iter().flatten().collect();
+            open.orders.enter_fields(&fields, &by_of(&by)?)?;
+            Answer::Done(true)
+        }
+        Question::Restore(_, wanted, by) => {
+            let named = |(pv, name): &(u32, Option<String>)| {
+                let name = name.as_deref().map(PvName::new).transpose().map_err(|_| senseless())?;
+                Ok((PvId(*pv), name))
+            };
+            let wanted: Result<Vec<_>, DirectoryError> = wanted.iter().map(named).collect();
+            let restored = open.orders.restore_all(&wanted?, &by_of(&by)?)?;
+            Answer::Each(restored.into_iter().map(|one| EachRow::of(one.map(|entry| entry.id))).collect())
+        }
+        Question::Undo(_, number, by) => Answer::Steps(steps_rows(&open.orders.undo(number, &by_of(&by)?)?)),
+        Question::DecideUpon(_, pvs, deletes, by) => {
+            open.curator.decide_upon(&wire::locals(&pvs), wire::fate(deletes), &by_of(&by)?)?;
+            Answer::Done(true)
+        }
+        Question::AddAliases(_, wanted, by) => {
+            let named = |(pv, alias): &(u32, String)| Some((PvId(*pv), PvName::new(alias).ok()?));
+            let wanted = wanted.iter().map(named).collect::<Option<Vec<_>>>().ok_or_else(senseless)?;
+            let added = open.curator.add_aliases(&wanted, &by_of(&by)?)?;
+            let each = wanted.iter().zip(added).map(|((pv, _), one)| EachRow::of(one.map(|()| *pv)));
+            Answer::Each(each.collect())
+        }
+        Question::RemoveAlias(_, pv, alias, by) => {
+            let alias = PvName::recorded(&alias).map_err(|_| senseless())?;
+            open.curator.remove_alias(PvId(pv), &alias, &by_of(&by)?)?;
+            Answer::Done(true)
+        }
+        Question::DeleteRange(_, pv, (from, to), by) => {
+            let range = TimeRange::new(Timestamp::from_nanos(from), Timestamp::from_nanos(to));
+            let deleted = open.curator.delete_range(PvId(pv), range.map_err(|_| senseless())?, &by_of(&by)?)?;
+            Answer::Deletion((&deleted).into())
+        }
+        Question::RestoreRange(_, number, by) => {
+            Answer::Deletion((&open.curator.restore_range(number, &by_of(&by)?)?).into())
+        }
+        Question::Purgeable(_, pv, before) => {
+            Answer::Purged(purged_row(&open.curator.purgeable(purge_of(pv, before))?))
+        }
+        Question::Purge(_, pv, before, by) => {
+            Answer::Purged(purged_row(&open.curator.purge(purge_of(pv, before), &by_of(&by)?)?))
+        }
+        Question::PutMemos(memos, by) => {
+            let one = |(before, text): &(Option<MemoRow>, MemoTextRow)| {
+                let before = match before {
+                    Some(row) => Some(row.memo()?),
+                    None => None,
+                };
+                Some((before, text.text()?))
+            };
+            let memos = memos.iter().map(one).collect::<Option<Vec<_>>>().ok_or_else(senseless)?;
+            Answer::Memos(open.curator.put_memos(&memos, &by_of(&by)?)?.iter().map(MemoRow::from).collect())
+        }
+        Question::RemoveMemo(memo, by) => {
+            open.curator.remove_memo(&memo.memo().ok_or_else(senseless)?, &by_of(&by)?)?;
+            Answer::Done(true)
+        }
+        Question::Tokens => {
+            Answer::Tokens(open.tokens.list().map_err(unkept)?.iter().map(KeptTokenRow::from).collect())
+        }
+        Question::AddToken(token) => {
+            open.tokens.add(&token.token().ok_or_else(senseless)?).map_err(unkept)?;
+            Answer::Done(true)
+        }
+        Question::RevokeToken(id, by) => Answer::Done(open.tokens.revoke(&id, &by_of(&by)?).map_err(unkept)?),
+        Question::TouchTokens(used) => {
+            let used: Vec<(Box<str>, Timestamp)> =
+                used.into_iter().map(|(id, day)| (id.into(), Timestamp::from_nanos(day))).collect();
+            open.tokens.touch(&used).map_err(unkept)?;
+            Answer::Done(true)
+        }
+        Question::Sizes(_, pv, Some(true)) => {
+            let size = open.storage.size(PvId(pv));
+            Answer::Sizes(size.iter().map(|size| SizeRow::of(PvId(pv), size)).collect())
+        }
+        Question::Sizes(_, from, _) => {
+            let sizes = open.storage.sizes();
+            let mut rows: Vec<SizeRow> =
+                sizes.iter().filter(|(pv, _)| pv.0 >= from).map(|(pv, size)| SizeRow::of(*pv, size)).collect();
+            rows.sort_unstable_by_key(|row| row.pv);
+            rows.truncate(SIZES_AT_ONCE);
+            Answer::Sizes(rows)
+        }
+        _ => return Err(senseless()),
+    })
+}
+
+fn requests(rows: &[AddRow]) -> Result<Vec<AddRequest>, DirectoryError> {
+    rows.iter().map(AddRow::request).collect::<Option<Vec<_>>>().ok_or_else(senseless)
+}
+
+fn purge_of(pv: Option<u32>, before: i64) -> Purge {
+    Purge { pv: pv.map(PvId), before: Timestamp::from_nanos(before) }
+}
+
+fn purged_row(of: &Purged) -> PurgedRow {
+    PurgedRow {
+        pvs: of.pvs.iter().map(|removed| removed.entry.id.0).collect(),
+        ranges: of.ranges.iter().map(Into::into).collect(),
+        samples: of.samples,
+        bytes: of.bytes,
+    }
+}
+
+fn unkept(error: TokensError) -> DirectoryError {
+    not_now(error.to_string())
+}
+
 fn part_of(row: &PartRow) -> Result<Part, DirectoryError> {
     let shard = Shard::new(row.shard, 'a').ok_or_else(senseless)?;
     Ok(Part { shard, epoch: Epoch(row.epoch), frames: Frames { first: row.first, end: row.end } })
 }
 
-fn by_of(row: &ByRow) -> Result<By, DirectoryError> {
+fn by_of(row: &ByWire) -> Result<By, DirectoryError> {
     row.by().ok_or_else(senseless)
 }
 
@@ -147,4 +320,40 @@ fn senseless() -> DirectoryError {
 
 fn unread(error: std::io::Error) -> DirectoryError {
     not_now(format!("what is held cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Unwilling, board, empty_shard};
+
+    #[test]
+    fn a_node_that_does_not_have_the_shard_of_an_order_says_so_and_has_done_nothing() {
+        let board = board("a", 1, &Arc::default());
+        let answers = Answers::new(board.clone(), Arc::new(Unwilling), Arc::default());
+        let by = || ByWire::from(&By::new("the test", Timestamp::MIN));
+        let orders = || {
+            [
+                Question::Add(0, Vec::new(), by()),
+                Question::Pause(0, vec![1], by()),
+                Question::Resume(0, vec![1], by()),
+                Question::Remove(0, vec![1], false, by()),
+                Question::Rename(0, 1, "B".to_owned(), false, by()),
+                Question::Note(0, "something".to_owned(), by()),
+                Question::DecideUpon(0, vec![1], true, by()),
+            ]
+        };
+        for order in orders() {
+            let told = format!("{order:?}");
+            assert_eq!(answers.made(order), Ok(Answer::Elsewhere), "{told}");
+        }
+        // One that has it carries it out, or says why not.
+        board.opened(0, empty_shard(1));
+        board.opened(1, empty_shard(1));
+        for order in orders().into_iter().take(2) {
+            let told = format!("{order:?}");
+            let done = answers.made(order);
+            assert!(!matches!(done, Ok(Answer::Elsewhere)), "{told}: {done:?}");
+        }
+    }
 }

@@ -30,6 +30,9 @@ pub struct Beat {
     /// The format that it writes, as it is in force for all that it knows.
     #[n(7)]
     pub writes: Option<u32>,
+    /// The time on its clock, in seconds since 1970: told to an operator where it is far from that of others, and used for nothing else.
+    #[n(8)]
+    pub clock: Option<i64>,
 }
 
 impl Beat {
@@ -54,6 +57,6 @@ mod tests {
         assert_eq!(Beat::decode(&beat.encode()), Some(beat));
         let older = [0xa6, 0, 7, 1, 1, 2, 0x61, b'x', 3, 0x61, b'1', 4, 0xf4, 5, 0x80];
         let read = Beat::decode(&older).unwrap();
-        assert_eq!((read.count, read.reads, read.writes), (7, None, None));
+        assert_eq!((read.count, read.reads, read.writes, read.clock), (7, None, None, None));
     }
 }

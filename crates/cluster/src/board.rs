@@ -1,11 +1,11 @@
 //! The board: which shard is open here, which node has each of the others, and how both are reached.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     sync::{
         Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-        atomic::{AtomicU32, Ordering::Relaxed},
+        atomic::{AtomicI64, AtomicU32, Ordering::Relaxed},
     },
     thread,
     time::{Duration, Instant},
@@ -13,7 +13,7 @@ use std::{
 
 use archive::{
     Cost, Curator, Directory, DirectoryError, Fault, NodeStanding, NodeState, Orders, Policies, PvId, Rulebook, Source,
-    SourceError, Standing, Storage, Tokens,
+    SourceError, Standing, Storage, Tokens, Unanswered,
 };
 use sample::Timestamp;
 use shared::Part;
@@ -21,6 +21,7 @@ use shared::Part;
 use crate::{
     beat::Beat,
     claims::Claims,
+    figures::Said,
     numbers::split,
     placement::Placement,
     wire::{self, Answer, FramesRow, PartRow, Question},
@@ -28,6 +29,10 @@ use crate::{
 
 /// Who asks for samples waits so long for a shard whose node has died: until another node has taken it.
 pub(crate) const TAKEN_WITHIN: Duration = Duration::from_secs(20);
+/// Clocks of nodes that differ by more seconds are told of: nodes that are set by NTP, and beats on their way, differ by less.
+const CLOCKS_DIFFER_MAX: u64 = 30;
+/// Troubles that last longer are listed among the problems.
+const TOLD_AFTER: Duration = Duration::from_secs(15);
 /// How often it is looked whether somebody has.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -85,8 +90,8 @@ pub trait Follows: fmt::Debug + Send + Sync {
 
 /// The other nodes.
 pub trait Peers: fmt::Debug + Send + Sync {
-    /// Asks the node of that name in the bytes of the cluster.
-    fn ask(&self, node: &str, question: Vec<u8>) -> Result<Vec<u8>, SourceError>;
+    /// Asks the node of that name in the bytes of the cluster. An order is sent once at most.
+    fn ask(&self, node: &str, question: Vec<u8>, is_order: bool) -> Result<Vec<u8>, SourceError>;
     /// What it recorded, by the numbers of the cluster; none if nobody knows where it is.
     fn source(&self, node: &str) -> Option<Arc<dyn Source>>;
     /// These nodes live, and are reached there.
@@ -123,19 +128,30 @@ pub struct Board {
     pub(crate) claims: Claims,
     pub(crate) peers: Arc<dyn Peers>,
     followers: Vec<Box<dyn Follows>>,
+    /// What the other nodes say of themselves.
+    pub(crate) said: Said,
     // guarded by locks that are held for a look only
     recorded: RwLock<BTreeMap<u32, u64>>,
-    shards: RwLock<Shards>,
+    shards: RwLock<ShardBoard>,
     claimed: RwLock<BTreeMap<u32, Claim>>,
     nodes: RwLock<Vec<(String, Beat, bool)>>,
-    orphaned: RwLock<BTreeMap<u32, Instant>>,
+    orphaned: RwLock<BTreeMap<u32, (Instant, i64)>>,
+    /// The shards whose lists have been read here since the start, and since when others cannot be, with the reason.
+    listed: RwLock<BTreeSet<u32>>,
+    behind: RwLock<BTreeMap<u32, (Instant, String)>>,
+    /// Why shards cannot be taken, or answered, here.
+    failing: RwLock<BTreeMap<u32, String>>,
+    /// By how many seconds the clocks of nodes are ahead of this one's.
+    clocks: RwLock<Vec<(String, i64)>>,
     // atomic
     format: AtomicU32,
+    /// The time on this node's clock, in seconds since 1970, when it last heard of others.
+    heard_at: AtomicI64,
 }
 
 /// The shards that are, or were, open here. One lock is for both: a shard that goes from one to the other is never in neither.
 #[derive(Debug, Default)]
-struct Shards {
+struct ShardBoard {
     open: BTreeMap<u32, Arc<Open>>,
     /// Those that were open until just now, for their lists.
     left: BTreeMap<u32, Arc<Open>>,
@@ -159,7 +175,26 @@ impl Board {
         let followers = followers.into_iter().map(|one| Box::new(one) as Box<dyn Follows>).collect();
         let (recorded, shards, claimed) = (RwLock::default(), RwLock::default(), RwLock::default());
         let (nodes, orphaned, format) = (RwLock::default(), RwLock::default(), AtomicU32::new(1));
-        Arc::new(Board { plan, claims, peers, followers, recorded, shards, claimed, nodes, orphaned, format })
+        let (failing, clocks) = (RwLock::default(), RwLock::default());
+        let (listed, behind, heard_at) = (RwLock::default(), RwLock::default(), AtomicI64::new(0));
+        Arc::new(Board {
+            plan,
+            claims,
+            peers,
+            followers,
+            said: Said::default(),
+            recorded,
+            shards,
+            claimed,
+            nodes,
+            orphaned,
+            listed,
+            behind,
+            failing,
+            clocks,
+            format,
+            heard_at,
+        })
     }
 
     /// The name of this node.
@@ -182,16 +217,26 @@ impl Board {
         self.recorded.write().unwrap_or_else(PoisonError::into_inner).insert(shard, epoch);
     }
 
+    /// A shard cannot be taken, or answered, here, for a reason that an operator must know. Says whether that is news.
+    pub fn fails(&self, shard: u32, why: &str) -> bool {
+        let mut failing = self.failing.write().unwrap_or_else(PoisonError::into_inner);
+        failing.insert(shard, why.to_owned()).as_deref() != Some(why)
+    }
+
+    fn fails_no_more(&self, shard: u32) {
+        self.failing.write().unwrap_or_else(PoisonError::into_inner).remove(&shard);
+    }
+
     /// The shards that are recorded here, with their epochs.
     pub fn records(&self) -> BTreeMap<u32, u64> {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn shards(&self) -> RwLockReadGuard<'_, Shards> {
+    fn shards(&self) -> RwLockReadGuard<'_, ShardBoard> {
         self.shards.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change_shards(&self) -> RwLockWriteGuard<'_, Shards> {
+    fn change_shards(&self) -> RwLockWriteGuard<'_, ShardBoard> {
         self.shards.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -200,6 +245,9 @@ impl Board {
         let mut shards = self.change_shards();
         shards.open.insert(shard, open);
         shards.left.remove(&shard);
+        drop(shards);
+        self.lists(shard);
+        self.fails_no_more(shard);
     }
 
     /// It is not any more. Its list is told on until that of the journal has come as far.
@@ -210,6 +258,7 @@ impl Board {
         }
         drop(shards);
         self.recorded.write().unwrap_or_else(PoisonError::into_inner).remove(&shard);
+        self.fails_no_more(shard);
     }
 
     /// The shards that are open here.
@@ -222,7 +271,9 @@ impl Board {
     }
 
     /// What nodes said last, and whether each lives. Of two that claim a shard the one with the higher epoch has it.
-    pub(crate) fn heard(&self, nodes: Vec<(String, Beat, bool)>) {
+    /// `clock` is the time on this node's, in seconds since 1970.
+    pub(crate) fn heard(&self, nodes: Vec<(String, Beat, bool)>, clock: i64) {
+        self.heard_at.store(clock, Relaxed);
         let mut claimed: BTreeMap<u32, Claim> = BTreeMap::new();
         for (node, beat, _) in nodes.iter().filter(|(_, _, lives)| *lives) {
             for (shard, epoch) in &beat.shards {
@@ -240,9 +291,16 @@ impl Board {
             let mut orphaned = self.orphaned.write().unwrap_or_else(PoisonError::into_inner);
             orphaned.retain(|shard, _| !claimed.contains_key(shard));
             for shard in (0..self.all()).filter(|shard| !claimed.contains_key(shard)) {
-                orphaned.entry(shard).or_insert_with(Instant::now);
+                orphaned.entry(shard).or_insert_with(|| (Instant::now(), clock));
             }
         }
+        let is_elsewhere = |shard: &u32| claimed.get(shard).is_some_and(|claim| claim.node != self.own());
+        self.failing.write().unwrap_or_else(PoisonError::into_inner).retain(|shard, _| !is_elsewhere(shard));
+        let ahead = |(node, beat, lives): &(String, Beat, bool)| {
+            let ahead = beat.clock.filter(|_| *lives && node != self.own())?.saturating_sub(clock);
+            (ahead.unsigned_abs() > CLOCKS_DIFFER_MAX).then(|| (node.clone(), ahead))
+        };
+        *self.clocks.write().unwrap_or_else(PoisonError::into_inner) = nodes.iter().filter_map(ahead).collect();
         nodes.iter().filter_map(|(_, beat, _)| beat.writes).for_each(|format| self.writes(format));
         *self.claimed.write().unwrap_or_else(PoisonError::into_inner) = claimed;
         *self.nodes.write().unwrap_or_else(PoisonError::into_inner) = nodes;
@@ -256,6 +314,13 @@ impl Board {
     /// The nodes that were heard of, what each said last, and whether it lives.
     pub fn nodes(&self) -> Vec<(String, Beat, bool)> {
         self.nodes.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The other nodes that live and can be asked.
+    pub(crate) fn others(&self) -> Vec<String> {
+        let nodes = self.nodes().into_iter().filter(|(node, _, lives)| *lives && node != self.own());
+        let is_there = |node: &String| self.peers.source(node).is_some_and(|link| link.away().is_none());
+        nodes.map(|(node, ..)| node).filter(is_there).collect()
     }
 
     pub(crate) fn seat(&self, shard: u32) -> Seat {
@@ -290,9 +355,81 @@ impl Board {
     }
 
     pub(crate) fn follow_one(&self, shard: u32) -> Result<(), String> {
-        self.followers.get(shard as usize).map_or(Ok(()), |follower| follower.catch_up())?;
+        if let Err(why) = self.followers.get(shard as usize).map_or(Ok(()), |follower| follower.catch_up()) {
+            let mut behind = self.behind.write().unwrap_or_else(PoisonError::into_inner);
+            behind.entry(shard).or_insert_with(|| (Instant::now(), String::new())).1.clone_from(&why);
+            return Err(why);
+        }
         self.change_shards().left.remove(&shard);
+        self.lists(shard);
         Ok(())
+    }
+
+    /// The list of a shard is known here.
+    fn lists(&self, shard: u32) {
+        self.behind.write().unwrap_or_else(PoisonError::into_inner).remove(&shard);
+        self.listed.write().unwrap_or_else(PoisonError::into_inner).insert(shard);
+    }
+
+    /// The shards whose lists have not been read here since the start.
+    pub fn unlisted(&self) -> Vec<u32> {
+        let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
+        (0..self.all()).filter(|shard| !listed.contains(shard)).collect()
+    }
+
+    fn is_listed(&self, shard: u32) -> bool {
+        self.listed.read().unwrap_or_else(PoisonError::into_inner).contains(&shard)
+    }
+
+    /// Why PVs may be missing from the list.
+    pub(crate) fn list_lacks(&self) -> Option<String> {
+        self.unlisted().first().map(|shard| self.unread(*shard))
+    }
+
+    fn unread(&self, shard: u32) -> String {
+        let behind = self.behind.read().unwrap_or_else(PoisonError::into_inner);
+        let why = behind.get(&shard).map(|(_, why)| format!(": {why}")).unwrap_or_default();
+        format!("node {} has not read the list of shard {shard} of the cluster yet{why}", self.own())
+    }
+
+    /// Lists that cannot be read any more, and tell what was so before.
+    fn lists_behind(&self) -> Option<String> {
+        let behind = self.behind.read().unwrap_or_else(PoisonError::into_inner);
+        let long: Vec<_> = behind.iter().filter(|(_, (since, _))| since.elapsed() > TOLD_AFTER).collect();
+        let (first, (since, why)) = long.first()?;
+        let others = if long.len() > 1 { format!(" and of {} others", long.len() - 1) } else { String::new() };
+        Some(format!(
+            "the list of PVs of shard {first}{others} has not been read here for {} s, what is said of it is as old: {why}",
+            since.elapsed().as_secs()
+        ))
+    }
+
+    /// Of a shard for which nobody answers at present: why. None of one that has no PVs, as nothing is missing then.
+    pub(crate) fn unanswered(&self, shard: u32) -> Option<Unanswered> {
+        let is_listed = self.is_listed(shard);
+        let why = match self.seat(shard) {
+            Seat::Here(_) => return None,
+            Seat::There(node) => match self.peers.source(&node).map(|link| link.away()) {
+                Some(None) if is_listed => return None,
+                Some(None) => self.unread(shard),
+                Some(Some(why)) => format!("node {node}, which has it, cannot be asked: {why}"),
+                None => format!("nobody knows where node {node} is, which has it"),
+            },
+            Seat::Nowhere => {
+                let failing = self.failing.read().unwrap_or_else(PoisonError::into_inner);
+                let why = failing.get(&shard).map(|why| format!("; it {why}")).unwrap_or_default();
+                format!("no node has it at present{why}")
+            }
+        };
+        let names = self.list(shard, |list| list.names().len() as u64).filter(|_| is_listed);
+        (names != Some(0)).then(|| Unanswered { part: format!("shard {shard} of the cluster"), names, why })
+    }
+
+    /// Since when nobody answers for a shard, as far as this node has noticed.
+    pub(crate) fn unanswered_since(&self, shard: u32) -> Timestamp {
+        let orphaned = self.orphaned.read().unwrap_or_else(PoisonError::into_inner);
+        let seconds = orphaned.get(&shard).map_or_else(|| self.heard_at.load(Relaxed), |(_, clock)| *clock);
+        Timestamp::from_nanos(seconds.saturating_mul(1_000_000_000))
     }
 
     /// The source that has a shard now, with whether it is here; an error if nobody has it.
@@ -338,7 +475,7 @@ impl Board {
     /// Asks the node that has a shard, which is not this one.
     pub(crate) fn ask(&self, node: &str, question: &Question) -> Result<Answer, DirectoryError> {
         let lost = |error: SourceError| DirectoryError { fault: Fault::NotNow, message: error.message };
-        let answer = self.peers.ask(node, wire::bytes(question)).map_err(lost)?;
+        let answer = self.peers.ask(node, wire::bytes(question), question.is_order()).map_err(lost)?;
         match wire::read(&answer) {
             Some(Answer::Fault(fault, message)) => Err(wire::fault(fault, message)),
             Some(answer) => Ok(answer),
@@ -355,9 +492,9 @@ impl Board {
     /// What an operator must know, in sentences.
     pub fn problems(&self) -> Vec<String> {
         let orphaned = self.orphaned.read().unwrap_or_else(PoisonError::into_inner);
-        let long = orphaned.iter().filter(|(_, since)| since.elapsed() > Duration::from_secs(15));
+        let long = orphaned.iter().filter(|(_, (since, _))| since.elapsed() > TOLD_AFTER);
         let mut told: Vec<String> = long
-            .map(|(shard, since)| {
+            .map(|(shard, (since, _))| {
                 format!(
                     "no node has had shard {shard} of the cluster for {} s; its PVs are not recorded",
                     since.elapsed().as_secs()
@@ -368,15 +505,38 @@ impl Board {
             let told_of = format!("node {} of the cluster is silent; the others record what it had", node.name);
             told.push(told_of + ". If it is gone for good: `pvark cluster forget`");
         }
+        let failing = self.failing.read().unwrap_or_else(PoisonError::into_inner);
+        told.extend(failing.iter().map(|(shard, why)| format!("shard {shard} {why}")));
+        told.extend(self.unreached());
+        told.extend(self.lists_behind());
+        let clocks = self.clocks.read().unwrap_or_else(PoisonError::into_inner);
+        told.extend(clocks.iter().map(|(node, ahead)| {
+            let where_to = if *ahead > 0 { "ahead of" } else { "behind" };
+            format!(
+                "the clock of node {node} is {} s {where_to} this node's: set both by NTP, as times of IOCs are judged by them",
+                ahead.unsigned_abs()
+            )
+        }));
         told
     }
 
-    /// How the nodes stand.
+    /// The nodes that live and cannot be asked from here, each with the reason.
+    fn unreached(&self) -> Vec<String> {
+        let stays = |(node, beat, lives): &(String, Beat, bool)| *lives && !beat.is_leaving && node != self.own();
+        let unreached = |(node, beat, _): (String, Beat, bool)| {
+            let why = self.peers.source(&node)?.away()?;
+            Some(format!("node {node} of the cluster lives and cannot be asked at {}: {why}", beat.address))
+        };
+        self.nodes().into_iter().filter(stays).filter_map(unreached).collect()
+    }
+
+    /// How the nodes stand, without what they say of themselves.
     pub(crate) fn standing(&self) -> Vec<NodeStanding> {
         let nodes = self.nodes().into_iter();
         nodes
             .map(|(name, beat, lives)| NodeStanding {
                 state: state(&beat, lives),
+                figures: None,
                 name,
                 address: beat.address,
                 version: beat.version,

@@ -358,7 +358,7 @@ mod tests {
     struct Owners(Mutex<VecDeque<Arc<Mortal>>>);
 
     impl Peers for Owners {
-        fn ask(&self, _: &str, _: Vec<u8>) -> Result<Vec<u8>, SourceError> {
+        fn ask(&self, _: &str, _: Vec<u8>, _: bool) -> Result<Vec<u8>, SourceError> {
             Err(SourceError::piece("not asked"))
         }
 
@@ -374,7 +374,7 @@ mod tests {
     fn cluster(owners: Vec<Mortal>) -> Whole {
         let owners = Owners(Mutex::new(owners.into_iter().map(Arc::new).collect()));
         let board = board_among("a", vec![NoList, NoList], Arc::new(owners), &Arc::default());
-        board.heard(vec![("b".to_owned(), Beat { shards: vec![(0, 1)], ..Beat::default() }, true)]);
+        board.heard(vec![("b".to_owned(), Beat { shards: vec![(0, 1)], ..Beat::default() }, true)], 0);
         Whole::new(board)
     }
 

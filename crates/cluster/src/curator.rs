@@ -1,52 +1,80 @@
-//! Changes of the list of PVs of which acquisition need not know, and tokens: made where their shard is open, and refused elsewhere with
-//! the name of the node that takes them.
+//! Changes of the list of PVs of which acquisition need not know, and tokens: made by the node that has their shard.
 
-use std::sync::Arc;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
 
 use archive::{
-    Action, By, Curator, DataFate, Deletion, DirectoryError, Fault, Intake, Memo, MemoText, Purge, Purged, PvId,
-    PvName, TokenRow, Tokens, TokensError,
+    Action, By, Curator, DataFate, Deletion, DirectoryError, Intake, Memo, MemoText, Purge, Purged, PvId, PvName,
+    RemovedPv, TokenRow, Tokens, TokensError,
 };
 use sample::{TimeRange, Timestamp};
 
 use crate::{
-    board::{Board, Seat},
-    orders::{not_now, until_taken},
+    board::{Board, Open},
+    intake::WholeIntake,
+    numbers::split,
+    orders::not_now,
+    rows::{DeletionRow, KeptTokenRow, MemoRow, PurgedRow},
     whole::{Whole, deletion_of, removed_of, unnumbered},
     wire::{self, Answer, Question},
 };
 
 impl Whole {
-    /// What the site of the cluster keeps is changed where that is open.
-    fn at_site<T>(&self, change: impl FnOnce(&dyn Curator) -> Result<T, DirectoryError>) -> Result<T, DirectoryError> {
-        let site = self.board.site();
-        match self.board.seat(site) {
-            Seat::Here(open) => change(&*open.curator),
-            Seat::There(node) => {
-                Err(not_now(format!("node {node} keeps the notes and views of the cluster: ask there")))
-            }
-            Seat::Nowhere => Err(not_now(self.board.nobody_has(site))),
+    /// What a purge takes of a shard.
+    fn purged(&self, shard: u32, purge: Purge, by: Option<&By>) -> Result<Purged, DirectoryError> {
+        let purge = Purge { pv: purge.pv.map(|pv| split(pv).1), ..purge };
+        if self.board.open_here(shard).is_none()
+            && let Err(why) = self.board.follow_one(shard)
+        {
+            let told = format!("what is removed of shard {shard} is not known here, so nothing is purged: {why}");
+            return Err(not_now(told + "; give the order to the node that has the shard"));
         }
-    }
-
-    /// What a purge of some shards takes: of all of them it is asked where all are.
-    fn purging(
-        &self,
-        purge: Purge,
-        ask: impl Fn(&dyn Curator, Purge) -> Result<Purged, DirectoryError>,
-    ) -> Result<Purged, DirectoryError> {
-        let of = |shard: u32, found: Purged| Purged {
+        // Read before the purge: afterwards no list has the PVs that it took for good.
+        let removed = self.board.list(shard, |list| list.removed()).unwrap_or_default();
+        let here = |open: &Open| match by {
+            None => open.curator.purgeable(purge),
+            Some(by) => open.curator.purge(purge, by),
+        };
+        let question = || {
+            let (pv, before) = (purge.pv.map(|pv| pv.0), purge.before.nanos());
+            match by {
+                None => Question::Purgeable(shard, pv, before),
+                Some(by) => Question::Purge(shard, pv, before, by.into()),
+            }
+        };
+        let read = |answer| match answer {
+            Answer::Purged(row) => Some((purged_of(&row, &removed)?, row.pvs.len())),
+            _ => None,
+        };
+        let counted = |found: Purged| {
+            let count = found.pvs.len();
+            (found, count)
+        };
+        let (found, count) = self.board.at(shard, |open| here(open).map(counted), question, read)?;
+        if found.pvs.len() < count {
+            return Err(removed_just_now(shard, &found, count, by));
+        }
+        Ok(Purged {
             pvs: found.pvs.into_iter().filter_map(|one| removed_of(shard, one)).collect(),
             ranges: found.ranges.into_iter().filter_map(|one| deletion_of(shard, one)).collect(),
             ..found
-        };
+        })
+    }
+
+    /// Purges the shard of the PV, or all shards. If one of them cannot be asked, those before it have been purged already: whoever gets the
+    /// error orders the purge again.
+    fn all_purged(&self, purge: Purge, by: Option<&By>) -> Result<Purged, DirectoryError> {
         if let Some(pv) = purge.pv {
-            let (shard, open, local) = self.only_here(pv)?;
-            return Ok(of(shard, ask(&*open.curator, Purge { pv: Some(local), ..purge })?));
+            return self.purged(split(pv).0, purge, by);
         }
         let mut sum = Purged::default();
-        for (shard, open) in self.board.open() {
-            let found = of(shard, ask(&*open.curator, purge)?);
+        for shard in 0..self.board.all() {
+            let found = self.purged(shard, purge, by)?;
             sum.pvs.extend(found.pvs);
             sum.ranges.extend(found.ranges);
             sum.samples += found.samples;
@@ -56,12 +84,49 @@ impl Whole {
     }
 }
 
+/// That a purge is about PVs of which the list here does not say yet that they are removed.
+fn removed_just_now(shard: u32, found: &Purged, count: usize, by: Option<&By>) -> DirectoryError {
+    let news = format!("{} PVs of shard {shard} were removed a moment ago", count - found.pvs.len());
+    if by.is_none() {
+        return not_now(format!("{news}, of which this node does not know yet; ask again"));
+    }
+    let took = format!("{count} PVs, {} samples and {} bytes of this shard", found.samples, found.bytes);
+    not_now(format!(
+        "the purge is carried out, and it took {took}; {news}, and have no names here yet: the audit has them"
+    ))
+}
+
+/// What another node says of a purge, without PVs that are not known here to be removed; none if it makes no sense.
+fn purged_of(row: &PurgedRow, removed: &[RemovedPv]) -> Option<Purged> {
+    let removed: HashMap<PvId, &RemovedPv> = removed.iter().map(|one| (one.entry.id, one)).collect();
+    let known = |pv: &u32| removed.get(&PvId(*pv)).map(|one| (*one).clone());
+    Some(Purged {
+        pvs: row.pvs.iter().filter_map(known).collect(),
+        ranges: row.ranges.iter().map(DeletionRow::deletion).collect::<Option<_>>()?,
+        samples: row.samples,
+        bytes: row.bytes,
+    })
+}
+
+fn deletion(answer: Answer) -> Option<Deletion> {
+    if let Answer::Deletion(row) = answer { row.deletion() } else { None }
+}
+
+fn full() -> DirectoryError {
+    not_now("the shard is full")
+}
+
 impl Curator for Whole {
     fn decide_upon(&self, removed: &[PvId], data: DataFate, by: &By) -> Result<(), DirectoryError> {
-        removed.iter().try_for_each(|pv| {
-            let (_, open, local) = self.only_here(*pv)?;
-            open.curator.decide_upon(&[local], data, by)
-        })
+        for (shard, some) in Whole::by_shard(removed, |pv| *pv) {
+            let locals: Vec<PvId> = some.iter().map(|(_, local, _)| *local).collect();
+            let question = || {
+                let numbers = locals.iter().map(|pv| pv.0).collect();
+                Question::DecideUpon(shard, numbers, data == DataFate::Delete, by.into())
+            };
+            self.board.at(shard, |open| open.curator.decide_upon(&locals, data, by), question, wire::done)?;
+        }
+        Ok(())
     }
 
     fn add_aliases(
@@ -69,108 +134,197 @@ impl Curator for Whole {
         wanted: &[(PvId, PvName)],
         by: &By,
     ) -> Result<Vec<Result<(), DirectoryError>>, DirectoryError> {
-        let add = |(pv, alias): &(PvId, PvName)| {
-            let (shard, open, local) = self.only_here(*pv)?;
-            let claimed = self.board.claims.claim(alias.as_str(), shard);
-            if claimed.map_err(|error| not_now(error.to_string()))? != shard {
-                let message = format!("the name {alias} belongs to another shard of the cluster");
-                return Ok(Err(DirectoryError { fault: Fault::NameTaken, message }));
+        let mut added: Vec<Result<(), DirectoryError>> = wanted.iter().map(|_| Ok(())).collect();
+        for (shard, mut some) in Whole::by_shard(wanted, |(pv, _)| *pv) {
+            some.retain(|(place, _, (_, alias))| {
+                added[*place] = self.claimed(alias, shard);
+                added[*place].is_ok()
+            });
+            if some.is_empty() {
+                continue;
             }
-            Ok(open.curator.add_aliases(&[(local, alias.clone())], by)?.pop().unwrap_or(Ok(())))
-        };
-        wanted.iter().map(add).collect()
+            let here = |open: &Open| {
+                let some: Vec<_> = some.iter().map(|(_, local, (_, alias))| (*local, alias.clone())).collect();
+                let each = open.curator.add_aliases(&some, by)?;
+                Ok(each.into_iter().zip(some).map(|(one, (local, _))| one.map(|()| local)).collect::<Vec<_>>())
+            };
+            let question = || {
+                let rows = some.iter().map(|(_, local, (_, alias))| (local.0, alias.to_string())).collect();
+                Question::AddAliases(shard, rows, by.into())
+            };
+            let each = self.board.at(shard, here, question, wire::each)?;
+            some.iter().zip(each).for_each(|((place, ..), one)| added[*place] = one.map(drop));
+        }
+        Ok(added)
+    }
+
+    fn may_be_alias(&self, pv: PvId, alias: &PvName) -> Result<(), DirectoryError> {
+        self.claimed(alias, split(pv).0)
     }
 
     fn remove_alias(&self, pv: PvId, alias: &PvName, by: &By) -> Result<(), DirectoryError> {
-        let (_, open, local) = self.only_here(pv)?;
-        open.curator.remove_alias(local, alias, by)
+        let (shard, local) = split(pv);
+        let question = || Question::RemoveAlias(shard, local.0, alias.to_string(), by.into());
+        self.board.at(shard, |open| open.curator.remove_alias(local, alias, by), question, wire::done)
     }
 
     fn delete_range(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, DirectoryError> {
-        let (shard, open, local) = self.only_here(pv)?;
-        let deleted = open.curator.delete_range(local, range, by)?;
-        deletion_of(shard, deleted).ok_or_else(|| not_now("the shard is full"))
+        let (shard, local) = split(pv);
+        let times = (range.t0.nanos(), range.t1.nanos());
+        let question = || Question::DeleteRange(shard, local.0, times, by.into());
+        let deleted = self.board.at(shard, |open| open.curator.delete_range(local, range, by), question, deletion)?;
+        deletion_of(shard, deleted).ok_or_else(full)
     }
 
     fn restore_range(&self, number: u64, by: &By) -> Result<Deletion, DirectoryError> {
         let (shard, local) = unnumbered(number);
-        match self.board.seat(shard) {
-            Seat::Here(open) => {
-                let restored = open.curator.restore_range(local, by)?;
-                deletion_of(shard, restored).ok_or_else(|| not_now("the shard is full"))
-            }
-            Seat::There(node) => {
-                Err(not_now(format!("node {node} has this deletion, and undoes it itself alone: ask there")))
-            }
-            Seat::Nowhere => Err(not_now(self.board.nobody_has(shard))),
-        }
+        let question = || Question::RestoreRange(shard, local, by.into());
+        let restored = self.board.at(shard, |open| open.curator.restore_range(local, by), question, deletion)?;
+        deletion_of(shard, restored).ok_or_else(full)
     }
 
     fn purgeable(&self, purge: Purge) -> Result<Purged, DirectoryError> {
-        self.purging(purge, |curator, purge| curator.purgeable(purge))
+        self.all_purged(purge, None)
     }
 
     fn purge(&self, purge: Purge, by: &By) -> Result<Purged, DirectoryError> {
-        self.purging(purge, |curator, purge| curator.purge(purge, by))
+        self.all_purged(purge, Some(by))
     }
 
     fn put_memos(&self, memos: &[(Option<Memo>, MemoText)], by: &By) -> Result<Vec<Memo>, DirectoryError> {
-        self.at_site(|curator| curator.put_memos(memos, by))
+        let question = || {
+            let row = |(before, text): &(Option<Memo>, MemoText)| (before.as_ref().map(MemoRow::from), text.into());
+            Question::PutMemos(memos.iter().map(row).collect(), by.into())
+        };
+        let read = |answer| match answer {
+            Answer::Memos(rows) => rows.iter().map(MemoRow::memo).collect(),
+            _ => None,
+        };
+        self.board.at(self.board.site(), |open| open.curator.put_memos(memos, by), question, read)
     }
 
     fn remove_memo(&self, memo: &Memo, by: &By) -> Result<(), DirectoryError> {
-        self.at_site(|curator| curator.remove_memo(memo, by))
+        let question = || Question::RemoveMemo(Box::new(memo.into()), by.into());
+        self.board.at(self.board.site(), |open| open.curator.remove_memo(memo, by), question, wire::done)
     }
 
     /// What belongs to no PV stands in the audit of the site.
     fn note(&self, action: Action, detail: &str, by: &By) -> Result<(), DirectoryError> {
-        let site = self.board.site();
-        until_taken(|| match self.board.seat(site) {
-            Seat::Here(open) => open.curator.note(action, detail, by),
-            Seat::There(node) => {
-                let question = Question::Note(wire::action_row(action), detail.to_owned(), by.into());
-                match self.board.ask(&node, &question)? {
-                    Answer::Done(true) => Ok(()),
-                    _ => Err(self.board.nonsense(&node)),
-                }
-            }
-            Seat::Nowhere => Err(not_now(self.board.nobody_has(site))),
-        })
+        let question = || Question::Note(wire::action_row(action), detail.to_owned(), by.into());
+        self.board.at(self.board.site(), |open| open.curator.note(action, detail, by), question, wire::done)
     }
 
-    fn import(&self, _name: &str, _by: &By) -> Result<Box<dyn Intake>, DirectoryError> {
-        Err(DirectoryError { fault: Fault::Failed, message: "nothing can be imported into a cluster yet".to_owned() })
+    fn import(&self, name: &str, by: &By) -> Result<Box<dyn Intake>, DirectoryError> {
+        Ok(Box::new(WholeIntake::new(self.clone(), name, by)))
     }
 }
 
-/// The tokens of a cluster, which its site keeps.
-pub struct SiteTokens(pub Arc<Board>);
+/// The tokens of a cluster, which its site keeps. Each node has all of them in memory, and reads them anew every few seconds.
+pub struct SiteTokens {
+    board: Arc<Board>,
+    was_read: AtomicBool,
+}
 
 impl SiteTokens {
-    fn site<T>(&self, ask: impl Fn(&dyn Tokens) -> Result<T, TokensError>) -> Result<T, TokensError> {
-        match self.0.seat(self.0.site()) {
-            Seat::Here(open) => ask(&*open.tokens),
-            Seat::There(node) => Err(format!("node {node} keeps the tokens of the cluster: ask there").into()),
-            Seat::Nowhere => Err(self.0.nobody_has(self.0.site()).into()),
-        }
+    /// Of the cluster of that board.
+    pub fn new(board: Arc<Board>) -> SiteTokens {
+        SiteTokens { board, was_read: AtomicBool::new(false) }
+    }
+
+    fn site<T>(
+        &self,
+        here: impl Fn(&dyn Tokens) -> Result<T, TokensError>,
+        question: impl Fn() -> Question,
+        read: impl Fn(Answer) -> Option<T>,
+    ) -> Result<T, TokensError> {
+        let here = |open: &Open| here(&*open.tokens).map_err(|error| not_now(error.to_string()));
+        Ok(self.board.at(self.board.site(), here, question, read)?)
     }
 }
 
 impl Tokens for SiteTokens {
-    /// Where they are not kept, none is known: whoever shows one is told to ask the node that knows.
+    /// A node that starts while nobody has the site knows none, and records.
     fn list(&self) -> Result<Vec<TokenRow>, TokensError> {
-        self.site(|tokens| tokens.list())
+        let read = |answer| match answer {
+            Answer::Tokens(rows) => rows.iter().map(KeptTokenRow::token).collect(),
+            _ => None,
+        };
+        match self.site(|tokens| tokens.list(), || Question::Tokens, read) {
+            Ok(tokens) => {
+                self.was_read.store(true, Relaxed);
+                Ok(tokens)
+            }
+            Err(error) if !self.was_read.load(Relaxed) => {
+                tracing::warn!("no token is known yet: {error}");
+                Ok(Vec::new())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn add(&self, token: &TokenRow) -> Result<(), TokensError> {
-        self.site(|tokens| tokens.add(token))
+        self.site(|tokens| tokens.add(token), || Question::AddToken(token.into()), wire::done)
     }
 
     fn revoke(&self, id: &str, by: &By) -> Result<bool, TokensError> {
-        self.site(|tokens| tokens.revoke(id, by))
+        let question = || Question::RevokeToken(id.to_owned(), by.into());
+        let read = |answer| if let Answer::Done(was_there) = answer { Some(was_there) } else { None };
+        self.site(|tokens| tokens.revoke(id, by), question, read)
     }
 
     fn touch(&self, used: &[(Box<str>, Timestamp)]) -> Result<(), TokensError> {
-        self.site(|tokens| tokens.touch(used))
+        let rows = || used.iter().map(|(id, day)| (id.to_string(), day.nanos())).collect();
+        self.site(|tokens| tokens.touch(used), || Question::TouchTokens(rows()), wire::done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use archive::{Directory, Fault};
+
+    use super::*;
+    use crate::{
+        board::Follows,
+        numbers::global,
+        testing::{NoList, says, says_with},
+    };
+
+    /// A list whose journal cannot be read.
+    #[derive(Debug)]
+    struct Unread;
+
+    impl Follows for Unread {
+        fn list(&self) -> &dyn Directory {
+            &NoList
+        }
+
+        fn catch_up(&self) -> Result<(), String> {
+            Err("row 7 is damaged".to_owned())
+        }
+    }
+
+    fn of_one() -> Purge {
+        Purge { pv: global(0, PvId(7)), before: Timestamp::MAX }
+    }
+
+    #[test]
+    fn nothing_is_purged_of_a_shard_whose_removed_pvs_are_not_known() {
+        let (board, peers) = says_with(vec![Unread, Unread], vec![], None);
+        let error = Whole::new(board).purge(of_one(), &By::new("the test", Timestamp::MIN)).unwrap_err();
+        assert_eq!(error.fault, Fault::NotNow);
+        assert!(error.message.contains("so nothing is purged: row 7 is damaged"), "{error}");
+        assert_eq!(peers.asked.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn what_was_removed_a_moment_ago_is_told_as_that_and_a_purge_that_is_done_as_done() {
+        let purged = || Some(Answer::Purged(PurgedRow { pvs: vec![7], ranges: vec![], samples: 3, bytes: 90 }));
+        let (board, _) = says(vec![purged(), purged()], None);
+        let whole = Whole::new(board);
+        let error = whole.purgeable(of_one()).unwrap_err();
+        assert!(error.message.ends_with("ask again") && error.fault == Fault::NotNow, "{error}");
+        let error = whole.purge(of_one(), &By::new("the test", Timestamp::MIN)).unwrap_err();
+        let told = "the purge is carried out, and it took 1 PVs, 3 samples and 90 bytes of this shard";
+        assert!(error.message.starts_with(told), "{error}");
     }
 }

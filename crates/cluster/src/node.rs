@@ -17,8 +17,10 @@ use crate::{beat::Beat, board::Board, in_force::FORMAT, members::Members, seats:
 const HEARS_FIRST: Duration = Duration::from_secs(3);
 /// Behind a move nothing is moved for so long: what it has cost is to be over.
 const MOVES_EACH: Duration = Duration::from_secs(2);
-/// A shard that a node has given up is not free for so long: whoever has taken it from there has not said so yet.
-const SAYS_SO_WITHIN: Duration = Duration::from_secs(3);
+/// A shard that a node has given up is not free for so long: whoever has taken it from there has not said so yet. Between the seal and
+/// the beat that says so a store is opened, which takes seconds where the list is long or the machine busy; whoever took the shard back
+/// meanwhile would be taken for slow in turn, and neither would ever have it.
+const SAYS_SO_WITHIN: Duration = Duration::from_secs(15);
 /// A node takes at most this many shards at a time.
 const TAKEN_AT_ONCE: usize = 4;
 
@@ -57,10 +59,11 @@ impl Node {
         }
     }
 
-    /// One turn, to be called about once a second with the time that has passed on this node. Gives the shards that are to be taken now;
-    /// `taking` are those that are being taken.
-    pub fn turn(&mut self, now: Duration, taking: &BTreeSet<u32>) -> Vec<u32> {
+    /// One turn, to be called about once a second with the time that has passed on this node, and the one that its clock shows, in seconds
+    /// since 1970. Gives the shards that are to be taken now; `taking` are those that are being taken.
+    pub fn turn(&mut self, now: Duration, clock: i64, taking: &BTreeSet<u32>) -> Vec<u32> {
         let began = *self.began.get_or_insert(now);
+        self.beat.clock = Some(clock);
         self.send(now);
         let beats = match self.shared.beats() {
             Ok(beats) => beats,
@@ -75,7 +78,7 @@ impl Node {
             .map(|(node, beat)| (self.members.lives(&node, now), node, beat))
             .map(|(lives, node, beat)| (node, beat, lives))
             .collect();
-        self.board.heard(nodes.clone());
+        self.board.heard(nodes.clone(), clock);
         let waits = if self.is_new { HEARS_FIRST } else { Duration::ZERO };
         if !self.members.may_take(now) || self.leaving.load(Relaxed) || now.saturating_sub(began) < waits {
             return Vec::new();
@@ -165,7 +168,10 @@ mod tests {
     use shared::twin::Memory;
 
     use super::*;
-    use crate::testing::{board, empty_shard};
+    use crate::{
+        seats::seat_of,
+        testing::{board, empty_shard},
+    };
 
     type Running = (Node, Arc<Board>, Arc<AtomicBool>);
 
@@ -178,7 +184,7 @@ mod tests {
     fn run(nodes: &mut [Running], from: u64, seconds: u64, epoch: &mut u64) {
         for second in from..from + seconds {
             for index in 0..nodes.len() {
-                let wanted = nodes[index].0.turn(Duration::from_secs(second), &BTreeSet::new());
+                let wanted = nodes[index].0.turn(Duration::from_secs(second), second as i64, &BTreeSet::new());
                 for shard in wanted {
                     *epoch += 1;
                     nodes.iter().for_each(|(_, board, _)| board.closed(shard));
@@ -214,5 +220,65 @@ mod tests {
         nodes[0].2.store(true, Relaxed);
         run(&mut nodes, 208, 8, &mut epoch);
         assert_eq!(counts(&nodes), [0, 9]);
+    }
+
+    #[test]
+    fn what_another_node_takes_is_left_to_it_until_it_has_had_time_to_say_so() {
+        let shared = Arc::new(Memory::default());
+        let mut nodes = vec![node("a", &shared), node("b", &shared)];
+        let mut epoch = 0;
+        run(&mut nodes, 100, 40, &mut epoch);
+        let had = nodes[0].1.records().keys().copied().collect::<Vec<_>>();
+        let shard = *had.iter().find(|shard| seat_of(**shard, &["a".into(), "b".into()]).unwrap() == "a").unwrap();
+        // b has sealed the journal, and opens its store, which takes long; a has learnt that it is replaced.
+        nodes[0].1.closed(shard);
+        let mut wanted_after = |second: u64| {
+            let taking = BTreeSet::from([shard]);
+            nodes[1].0.turn(Duration::from_secs(140 + second), 0, &taking);
+            nodes[0].0.turn(Duration::from_secs(140 + second), 0, &BTreeSet::new())
+        };
+        for second in 0..14 {
+            assert_eq!(wanted_after(second), Vec::<u32>::new(), "after {second} s");
+        }
+        assert_eq!(wanted_after(14), [shard], "nothing came of it");
+    }
+
+    #[test]
+    fn a_clock_that_is_far_from_that_of_another_node_is_told_and_changes_nothing() {
+        let shared = Arc::new(Memory::default());
+        let (mut a, mut b) = (node("a", &shared), node("b", &shared));
+        let mut turn = |second: u64, ahead: i64| {
+            let clock = 1_800_000_000 + second as i64;
+            b.0.turn(Duration::from_secs(second), clock + ahead, &BTreeSet::new());
+            a.0.turn(Duration::from_secs(second), clock, &BTreeSet::new());
+            let told: Vec<String> = a.1.problems().into_iter().filter(|of| of.contains("clock")).collect();
+            (told, a.1.standing().iter().map(|of| of.state).collect::<Vec<_>>())
+        };
+        let live = vec![archive::NodeState::Lives; 2];
+        assert_eq!(turn(1, 20), (vec![], live.clone()));
+        let (told, standing) = turn(2, 86_400);
+        assert_eq!(standing, live);
+        assert!(told.len() == 1 && told[0].starts_with("the clock of node b is 86400 s ahead of this"), "{told:?}");
+        let (told, standing) = turn(3, -86_400);
+        assert_eq!(standing, live);
+        assert!(told.len() == 1 && told[0].contains("86400 s behind this node's"), "{told:?}");
+        assert_eq!(turn(4, 0), (vec![], live));
+    }
+
+    #[test]
+    fn why_a_shard_fails_here_is_told_until_it_does_not_or_another_node_has_it() {
+        let shared = Arc::new(Memory::default());
+        let (mut a, mut b) = (node("a", &shared), node("b", &shared));
+        assert!(a.1.fails(3, "cannot be taken here: its journal is damaged"));
+        assert!(!a.1.fails(3, "cannot be taken here: its journal is damaged"), "that is known");
+        assert!(a.1.problems().contains(&"shard 3 cannot be taken here: its journal is damaged".to_owned()));
+        b.1.recorded(3, 7);
+        b.0.turn(Duration::from_secs(1), 0, &BTreeSet::new());
+        a.0.turn(Duration::from_secs(1), 0, &BTreeSet::new());
+        assert_eq!(a.1.problems(), Vec::<String>::new());
+        a.1.fails(4, "is recorded here, but not answered yet: a piece is missing");
+        assert_eq!(a.1.problems().len(), 1);
+        a.1.opened(4, empty_shard(9));
+        assert_eq!(a.1.problems(), Vec::<String>::new());
     }
 }

@@ -16,17 +16,17 @@ use crate::{
 };
 
 /// Takes orders to the nodes of a cluster.
-pub struct Operator {
+pub struct NodeOperator {
     board: Arc<Board>,
     whole: Whole,
     answers: Arc<Answers>,
     shared: Arc<dyn Shared>,
 }
 
-impl Operator {
+impl NodeOperator {
     /// At the node that answers so.
-    pub fn new(board: Arc<Board>, answers: Arc<Answers>, shared: Arc<dyn Shared>) -> Operator {
-        Operator { whole: Whole::new(board.clone()), board, answers, shared }
+    pub fn new(board: Arc<Board>, answers: Arc<Answers>, shared: Arc<dyn Shared>) -> NodeOperator {
+        NodeOperator { whole: Whole::new(board.clone()), board, answers, shared }
     }
 
     /// An error if an order cannot be carried out as things stand.
@@ -133,10 +133,14 @@ impl Operator {
     }
 }
 
-impl Nodes for Operator {
+impl Nodes for NodeOperator {
     fn standing(&self) -> ClusterStanding {
         let (node, shards) = (self.board.own().to_owned(), self.board.site());
-        ClusterStanding { node, shards, format: self.board.format(), nodes: self.board.standing() }
+        let mut nodes = self.board.standing();
+        for of in nodes.iter_mut().filter(|of| of.state.is_alive()) {
+            of.figures = self.board.figures_of(&of.name);
+        }
+        ClusterStanding { node, shards, format: self.board.format(), nodes }
     }
 
     fn order(&self, order: &NodeOrder, by: &By) -> Result<(), DirectoryError> {
@@ -165,24 +169,15 @@ mod tests {
     use shared::twin::Memory;
 
     use super::*;
-    use crate::{Beat, Held, Node, Willing, testing::board};
-
-    struct Unwilling;
-
-    impl Willing for Unwilling {
-        fn take(&self, _: u32) -> Result<(), String> {
-            Err("no".to_owned())
-        }
-
-        fn held(&self, _: u32, _: u64) -> Option<Arc<dyn Held>> {
-            None
-        }
-    }
+    use crate::{
+        Beat, Node,
+        testing::{Unwilling, board},
+    };
 
     struct Running {
         node: Node,
         board: Arc<Board>,
-        operator: Operator,
+        operator: NodeOperator,
         leaving: Arc<AtomicBool>,
     }
 
@@ -190,12 +185,14 @@ mod tests {
         let (board, leaving) = (board(name, 2, shared), Arc::new(AtomicBool::new(false)));
         let node = Node::new(board.clone(), shared.clone(), Beat::default(), leaving.clone());
         let answers = Arc::new(Answers::new(board.clone(), Arc::new(Unwilling), leaving.clone()));
-        Running { node, operator: Operator::new(board.clone(), answers, shared.clone()), board, leaving }
+        Running { node, operator: NodeOperator::new(board.clone(), answers, shared.clone()), board, leaving }
     }
 
     fn turn(nodes: &mut [&mut Running], seconds: std::ops::Range<u64>) {
         for second in seconds {
-            nodes.iter_mut().for_each(|of| drop(of.node.turn(Duration::from_secs(second), &BTreeSet::new())));
+            nodes
+                .iter_mut()
+                .for_each(|of| drop(of.node.turn(Duration::from_secs(second), second as i64, &BTreeSet::new())));
         }
     }
 

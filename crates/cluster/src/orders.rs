@@ -1,10 +1,6 @@
 //! Orders to a cluster: each goes to the node that has the shard of its PV, and is in force when that node has it in the journal.
 
-use std::{
-    collections::BTreeMap,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, thread, time::Duration};
 
 use archive::{
     AddRequest, Added, By, Change, DataFate, Directory, DirectoryError, Fault, FieldName, Group, GroupStatus, Manual,
@@ -14,33 +10,21 @@ use archive::{
 use crate::{
     board::{Open, Seat},
     numbers::{PVS_MAX, global, split},
-    whole::{Whole, entry_of, of_order, undo_of, unnumbered},
-    wire::{self, AddRow, Answer, ByRow, Question},
+    rows::StepRow,
+    whole::{Whole, of_order, undo_of, unnumbered},
+    wire::{self, AddRow, Answer, Question},
 };
 
 /// Another node gets at most this many requests at a time.
 const AT_ONCE: usize = 500;
+/// What one node cannot say to another.
+const UNSAID: &str = "this asks for a setting that is the usual one anyway, which a policy may not leave so";
 /// So many names are claimed at a time.
 const CLAIMED_AT_ONCE: usize = 8;
 /// A shard takes no further PVs when so many numbers are left, as the archive gives some to itself and to fields.
 const ROOM_LEFT: u32 = 50_000;
 /// So often it is looked whether the journal tells of a PV that another node has added.
 const LOOKS: u32 = 50;
-
-/// While a shard goes from one node to another, orders about its PVs wait so long, and are tried again that often.
-const WAITS: Duration = Duration::from_secs(10);
-const AGAIN: Duration = Duration::from_millis(200);
-
-/// Gives an order, again while nobody takes it at present. It may have been carried out before, and then is so again.
-pub(crate) fn until_taken<T>(order: impl Fn() -> Result<T, DirectoryError>) -> Result<T, DirectoryError> {
-    let begun = Instant::now();
-    loop {
-        match order() {
-            Err(error) if error.fault == Fault::NotNow && begun.elapsed() < WAITS => thread::sleep(AGAIN),
-            done => return done,
-        }
-    }
-}
 
 pub(crate) fn not_now(message: impl Into<String>) -> DirectoryError {
     DirectoryError { fault: Fault::NotNow, message: message.into() }
@@ -50,17 +34,32 @@ fn failed(message: impl Into<String>) -> DirectoryError {
     DirectoryError { fault: Fault::Failed, message: message.into() }
 }
 
+fn behind() -> DirectoryError {
+    not_now("the order is carried out, but the shared store does not tell of it here yet; look again")
+}
+
 /// Adds PVs to a shard that is open here.
 pub(crate) fn add_here(
     open: &Open,
     requests: Vec<AddRequest>,
     by: &By,
 ) -> Result<Vec<(PvEntry, Added)>, DirectoryError> {
+    needs_room(open, requests.len())?;
+    open.orders.add(requests, by)
+}
+
+/// Enters PVs as paused in a shard that is open here.
+pub(crate) fn enter_here(open: &Open, names: Vec<PvName>, by: &By) -> Result<usize, DirectoryError> {
+    needs_room(open, names.len())?;
+    open.orders.enter_paused(names, by)
+}
+
+fn needs_room(open: &Open, more: usize) -> Result<(), DirectoryError> {
     let there = open.directory.names().len() + open.directory.removed().len();
-    if there + requests.len() > (PVS_MAX - ROOM_LEFT) as usize {
+    if there + more > (PVS_MAX - ROOM_LEFT) as usize {
         return Err(failed("the shard of these PVs is full; give them another one with a rule of [cluster]"));
     }
-    open.orders.add(requests, by)
+    Ok(())
 }
 
 impl Whole {
@@ -83,49 +82,66 @@ impl Whole {
         })
     }
 
-    fn add_to(&self, shard: u32, requests: Vec<AddRequest>, by: &By) -> Result<Vec<(PvEntry, Added)>, DirectoryError> {
-        let node = match self.board.seat(shard) {
-            Seat::Here(open) => {
-                let added = add_here(&open, requests, by)?;
-                let ours = |(entry, how): (PvEntry, Added)| Some((entry_of(shard, entry)?, how));
-                return Ok(added.into_iter().filter_map(ours).collect());
-            }
-            Seat::There(node) => node,
-            Seat::Nowhere => return Err(not_now(self.board.nobody_has(shard))),
-        };
+    fn add_to(&self, shard: u32, requests: &[AddRequest], by: &By) -> Result<Vec<(PvEntry, Added)>, DirectoryError> {
+        // Here all of them are one transaction.
+        let at_once = if matches!(self.board.seat(shard), Seat::Here(_)) { requests.len().max(1) } else { AT_ONCE };
         let mut added = Vec::new();
-        for some in requests.chunks(AT_ONCE) {
-            let row = |request: &AddRequest| {
-                AddRow::of(request).ok_or_else(|| {
-                    let told = "asks for a setting that is the usual one anyway, which a policy may not leave so";
-                    failed(format!("{} {told}; ask node {node}, which records it", request.name))
-                })
-            };
-            let rows = some.iter().map(row).collect::<Result<Vec<_>, _>>()?;
-            match self.board.ask(&node, &Question::Add(shard, rows, ByRow::from(by)))? {
-                Answer::Added(each) if each.len() == some.len() => {
-                    let of = |(pv, how): (u32, u8)| Some((PvId(pv), wire::added(how)?));
-                    let each: Option<Vec<(PvId, Added)>> = each.into_iter().map(of).collect();
-                    added.extend(each.ok_or_else(|| self.board.nonsense(&node))?);
-                }
-                _ => return Err(self.board.nonsense(&node)),
-            }
+        for some in requests.chunks(at_once) {
+            let rows = self.rows_for(shard, some)?;
+            added.extend(self.board.at(
+                shard,
+                |open| {
+                    let added = add_here(open, some.to_vec(), by)?;
+                    Ok(added.into_iter().map(|(entry, how)| (entry.id, how)).collect::<Vec<_>>())
+                },
+                || Question::Add(shard, rows.clone(), by.into()),
+                |answer| match answer {
+                    Answer::Added(each) if each.len() == some.len() => {
+                        each.into_iter().map(|(pv, how)| Some((PvId(pv), wire::added(how)?))).collect()
+                    }
+                    _ => None,
+                },
+            )?);
         }
         added.into_iter().map(|(local, how)| Ok((self.told(shard, local)?, how))).collect()
     }
 
+    /// Requests as another node is told of them; an error if another node has their shard and they cannot be said.
+    fn rows_for(&self, shard: u32, requests: &[AddRequest]) -> Result<Vec<AddRow>, DirectoryError> {
+        let rows = requests.iter().map(|request| AddRow::of(request).ok_or(&request.name));
+        match (rows.collect(), self.board.seat(shard)) {
+            (Ok(rows), _) => Ok(rows),
+            // Should it go elsewhere meanwhile, nothing is asked for there.
+            (Err(_), Seat::Here(_)) => Ok(Vec::new()),
+            (Err(name), Seat::There(node)) => {
+                Err(failed(format!("{name}: {UNSAID}; ask node {node}, which records it")))
+            }
+            (Err(_), Seat::Nowhere) => Err(not_now(self.board.nobody_has(shard))),
+        }
+    }
+
     /// The entry of a PV that another node has just changed: the journal has it, and so will the list here.
     fn told(&self, shard: u32, local: PvId) -> Result<PvEntry, DirectoryError> {
+        self.told_when(shard, local, |_| true)
+    }
+
+    /// The same, as soon as the list here says that of it.
+    fn told_when(&self, shard: u32, local: PvId, is_so: impl Fn(&PvEntry) -> bool) -> Result<PvEntry, DirectoryError> {
         let pv = global(shard, local).ok_or_else(|| failed(format!("shard {shard} is full")))?;
+        let told = || self.entry(pv).filter(&is_so);
         for _ in 0..LOOKS {
-            if let Some(entry) = self.entry(pv) {
+            if let Some(entry) = told() {
                 return Ok(entry);
             }
-            if self.board.follow_one(shard).is_err() || self.entry(pv).is_none() {
+            if self.board.follow_one(shard).is_err() || told().is_none() {
                 thread::sleep(Duration::from_millis(100));
             }
         }
-        Err(not_now("the order is carried out, but the shared store does not tell of it here yet; look again"))
+        told().ok_or_else(behind)
+    }
+
+    fn told_by_now(&self, shard: u32, local: PvId) -> Result<PvEntry, DirectoryError> {
+        global(shard, local).and_then(|pv| self.entry(pv)).ok_or_else(behind)
     }
 
     /// Gives an order about some PVs, shard by shard.
@@ -136,40 +152,45 @@ impl Whole {
         there: impl Fn(u32, Vec<u32>) -> Question,
     ) -> Result<Vec<Change>, DirectoryError> {
         let mut changes = vec![Change::Unknown; pvs.len()];
-        let mut places: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        pvs.iter().enumerate().for_each(|(place, pv)| places.entry(split(*pv).0).or_default().push(place));
-        for (shard, places) in places {
-            let locals: Vec<PvId> = places.iter().map(|place| split(pvs[*place]).1).collect();
-            let made = until_taken(|| match self.board.seat(shard) {
-                Seat::Here(open) => here(&open, &locals),
-                Seat::There(node) => {
-                    let question = there(shard, locals.iter().map(|pv| pv.0).collect());
-                    let Answer::Changes(rows) = self.board.ask(&node, &question)? else {
-                        return Err(self.board.nonsense(&node));
-                    };
-                    // The next list that somebody asks for here is to show it.
-                    if let Err(error) = self.board.follow_one(shard) {
-                        tracing::warn!("the list of shard {shard} is behind: {error}");
-                    }
-                    wire::changes(&rows).ok_or_else(|| self.board.nonsense(&node))
-                }
-                Seat::Nowhere => Err(not_now(self.board.nobody_has(shard))),
-            })?;
-            places.into_iter().zip(made).for_each(|(place, change)| changes[place] = change);
+        for (shard, some) in Whole::by_shard(pvs, |pv| *pv) {
+            let locals: Vec<PvId> = some.iter().map(|(_, local, _)| *local).collect();
+            let made = self.board.at(
+                shard,
+                |open| here(open, &locals),
+                || there(shard, locals.iter().map(|pv| pv.0).collect()),
+                |answer| match answer {
+                    Answer::Changes(rows) => wire::changes(&rows).filter(|made| made.len() == locals.len()),
+                    _ => None,
+                },
+            )?;
+            some.iter().zip(made).for_each(|((place, ..), change)| changes[*place] = change);
         }
         Ok(changes)
     }
 
-    /// The shard of a PV, if it is open here.
-    pub(crate) fn only_here(&self, pv: PvId) -> Result<(u32, std::sync::Arc<Open>, PvId), DirectoryError> {
-        let (shard, local) = split(pv);
-        match self.board.seat(shard) {
-            Seat::Here(open) => Ok((shard, open, local)),
-            Seat::There(node) => {
-                Err(not_now(format!("node {node} has this PV, and takes this order itself alone: ask there")))
-            }
-            Seat::Nowhere => Err(not_now(self.board.nobody_has(shard))),
+    /// Some things, each with its place among all, by the shard of its PV.
+    pub(crate) fn by_shard<'t, T>(
+        things: &'t [T],
+        pv: impl Fn(&T) -> PvId,
+    ) -> impl Iterator<Item = (u32, Vec<(usize, PvId, &'t T)>)> {
+        let mut of: BTreeMap<u32, Vec<(usize, PvId, &'t T)>> = BTreeMap::new();
+        for (place, thing) in things.iter().enumerate() {
+            let (shard, local) = split(pv(thing));
+            of.entry(shard).or_default().push((place, local, thing));
         }
+        of.into_iter()
+    }
+
+    /// The shard of a PV has this name from now on; why not, if another has it.
+    pub(crate) fn claimed(&self, name: &PvName, shard: u32) -> Result<(), DirectoryError> {
+        let claimed = self.board.claims.claim(name.as_str(), shard);
+        let claimed = claimed.map_err(|error| not_now(format!("the name {name} cannot be had: {error}")))?;
+        if claimed == shard {
+            return Ok(());
+        }
+        let message =
+            format!("the name {name} belongs to shard {claimed} of the cluster, and the PV lies in shard {shard}");
+        Err(DirectoryError { fault: Fault::NameTaken, message })
     }
 }
 
@@ -184,24 +205,69 @@ impl Orders for Whole {
         }
         let mut added = BTreeMap::new();
         for (shard, (places, requests)) in of {
-            let some = until_taken(|| self.add_to(shard, requests.clone(), by))?;
-            added.extend(places.into_iter().zip(some));
+            added.extend(places.into_iter().zip(self.add_to(shard, &requests, by)?));
         }
         Ok(added.into_values().collect())
     }
 
-    fn foresee(&self, _requests: Vec<AddRequest>) -> Result<Vec<Added>, DirectoryError> {
-        Err(failed("a cluster does not say beforehand what adding PVs would do"))
+    /// Nothing is claimed: a name that no PV has is that of a new one.
+    fn foresee(&self, requests: Vec<AddRequest>) -> Result<Vec<Added>, DirectoryError> {
+        let mut foreseen = vec![Added::New; requests.len()];
+        let mut of: BTreeMap<u32, Vec<(usize, AddRequest)>> = BTreeMap::new();
+        for (place, request) in requests.into_iter().enumerate() {
+            match (self.find(request.name.as_str()), self.board.list_lacks()) {
+                (Some(entry), _) => of.entry(split(entry.id).0).or_default().push((place, request)),
+                // Nobody knows whether it is there.
+                (None, Some(why)) => return Err(not_now(why)),
+                (None, None) => {}
+            }
+        }
+        for (shard, some) in of {
+            let (places, requests): (Vec<usize>, Vec<AddRequest>) = some.into_iter().unzip();
+            let rows = self.rows_for(shard, &requests)?;
+            let told = self.board.at(
+                shard,
+                |open| open.orders.foresee(requests.clone()),
+                || Question::Foresee(shard, rows.clone()),
+                |answer| match answer {
+                    Answer::Foreseen(rows) => wire::all_added(&rows).filter(|added| added.len() == requests.len()),
+                    _ => None,
+                },
+            )?;
+            places.iter().zip(told).for_each(|(place, added)| foreseen[*place] = added);
+        }
+        Ok(foreseen)
     }
 
-    fn enter_paused(&self, _names: Vec<PvName>, _by: &By) -> Result<usize, DirectoryError> {
-        Err(failed("PVs of other archives cannot be entered into the list of a cluster"))
+    fn enter_paused(&self, names: Vec<PvName>, by: &By) -> Result<usize, DirectoryError> {
+        let news: Vec<PvName> = names.into_iter().filter(|name| self.find(name.as_str()).is_none()).collect();
+        let shards = self.shards_of(&news.iter().collect::<Vec<_>>())?;
+        let mut of: BTreeMap<u32, Vec<PvName>> = BTreeMap::new();
+        shards.into_iter().zip(news).for_each(|(shard, name)| of.entry(shard).or_default().push(name));
+        let mut entered = 0;
+        for (shard, names) in of {
+            for some in names.chunks(AT_ONCE) {
+                entered += self.board.at(
+                    shard,
+                    |open| enter_here(open, some.to_vec(), by),
+                    || Question::EnterPaused(shard, some.iter().map(PvName::to_string).collect(), by.into()),
+                    |answer| if let Answer::Number(number) = answer { usize::try_from(number).ok() } else { None },
+                )?;
+            }
+        }
+        Ok(entered)
     }
 
     fn enter_fields(&self, fields: &[(PvEntry, FieldName)], by: &By) -> Result<(), DirectoryError> {
-        for (entry, field) in fields {
-            let (_, open, local) = self.only_here(entry.id)?;
-            open.orders.enter_fields(&[(PvEntry { id: local, ..entry.clone() }, field.clone())], by)?;
+        for (shard, some) in Whole::by_shard(fields, |(entry, _)| entry.id) {
+            let here = |open: &Open| {
+                let local = |(_, local, (entry, field)): &(usize, PvId, &(PvEntry, FieldName))| {
+                    (PvEntry { id: *local, ..entry.clone() }, field.clone())
+                };
+                open.orders.enter_fields(&some.iter().map(local).collect::<Vec<_>>(), by)
+            };
+            let rows = || some.iter().map(|(_, local, (_, field))| (local.0, field.as_str().to_owned())).collect();
+            self.board.at(shard, here, || Question::EnterFields(shard, rows(), by.into()), wire::done)?;
         }
         Ok(())
     }
@@ -221,30 +287,17 @@ impl Orders for Whole {
 
     fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, DirectoryError> {
         let (shard, local) = split(pv);
-        let claimed = self.board.claims.claim(to.as_str(), shard);
-        let claimed = claimed.map_err(|error| not_now(format!("the name {to} cannot be had: {error}")))?;
-        if claimed != shard {
-            let message = format!(
-                "the name {to} belongs to shard {claimed} of the cluster, and the PV lies in shard {shard}: add it anew under that name"
-            );
-            return Err(DirectoryError { fault: Fault::NameTaken, message });
-        }
-        match self.board.seat(shard) {
-            Seat::Here(open) => {
-                let entry = open.orders.rename(local, to, old, by)?;
-                entry_of(shard, entry).ok_or_else(|| failed("the shard is full"))
-            }
-            Seat::There(node) => {
-                let stays = old == OldName::Alias;
-                let question = Question::Rename(shard, local.0, to.to_string(), stays, by.into());
-                let Answer::Entry(_) = self.board.ask(&node, &question)? else {
-                    return Err(self.board.nonsense(&node));
-                };
-                self.board.follow_one(shard).map_err(not_now)?;
-                self.told(shard, local)
-            }
-            Seat::Nowhere => Err(not_now(self.board.nobody_has(shard))),
-        }
+        self.claimed(to, shard).map_err(|error| match error.fault {
+            Fault::NameTaken => DirectoryError { message: error.message + ": add it anew under that name", ..error },
+            _ => error,
+        })?;
+        let renamed = self.board.at(
+            shard,
+            |open| Ok(open.orders.rename(local, to, old, by)?.id),
+            || Question::Rename(shard, local.0, to.to_string(), old == OldName::Alias, by.into()),
+            |answer| if let Answer::Entry(pv) = answer { Some(PvId(pv)) } else { None },
+        )?;
+        self.told_when(shard, renamed, |entry| entry.name == *to)
     }
 
     fn restore_all(
@@ -252,29 +305,75 @@ impl Orders for Whole {
         wanted: &[(PvId, Option<PvName>)],
         by: &By,
     ) -> Result<Vec<Result<PvEntry, DirectoryError>>, DirectoryError> {
-        wanted
-            .iter()
-            .map(|(pv, name)| {
-                let (shard, open, local) = self.only_here(*pv)?;
-                let restored = open.orders.restore_all(&[(local, name.clone())], by)?.pop();
-                let restored = restored.unwrap_or_else(|| Err(failed("nothing was said of it")));
-                Ok(restored.and_then(|entry| entry_of(shard, entry).ok_or_else(|| failed("the shard is full"))))
-            })
-            .collect()
+        let mut restored: Vec<Result<PvEntry, DirectoryError>> =
+            wanted.iter().map(|_| Err(failed("nothing was said of it"))).collect();
+        for (shard, mut some) in Whole::by_shard(wanted, |(pv, _)| *pv) {
+            some.retain(|(place, _, (_, name))| match name.as_ref().map(|name| self.claimed(name, shard)) {
+                Some(Err(error)) => {
+                    restored[*place] = Err(error);
+                    false
+                }
+                _ => true,
+            });
+            if some.is_empty() {
+                continue;
+            }
+            let here = |open: &Open| {
+                let some: Vec<_> = some.iter().map(|(_, local, (_, name))| (*local, name.clone())).collect();
+                let each = open.orders.restore_all(&some, by)?;
+                Ok(each.into_iter().map(|one| one.map(|entry| entry.id)).collect::<Vec<_>>())
+            };
+            let question = || {
+                let name = |name: &Option<PvName>| name.as_ref().map(PvName::to_string);
+                let rows = some.iter().map(|(_, local, (_, as_name))| (local.0, name(as_name))).collect();
+                Question::Restore(shard, rows, by.into())
+            };
+            let each = self.board.at(shard, here, question, wire::each)?;
+            let mut is_behind = false;
+            for ((place, ..), one) in some.iter().zip(each) {
+                restored[*place] = one.and_then(|local| {
+                    // One wait is enough for all of them.
+                    let entry = if is_behind { self.told_by_now(shard, local) } else { self.told(shard, local) };
+                    is_behind |= entry.is_err();
+                    entry
+                });
+            }
+        }
+        Ok(restored)
     }
 
     fn undo(&self, number: u64, by: &By) -> Result<archive::UndoPlan, DirectoryError> {
         let (shard, local) = unnumbered(number);
-        match self.board.seat(shard) {
-            Seat::Here(open) => {
-                Ok(undo_of(shard, open.orders.undo(local, by).map_err(|error| of_order(error, number))?))
+        self.board.look_again(shard);
+        let planned =
+            self.board.list(shard, |list| list.undo_plan(local)).unwrap_or(Err(DirectoryError::no_order(number)));
+        let order = planned.map_err(|error| of_order(error, number))?.order;
+        let now = |pv: PvId| {
+            let entry = self.told(shard, pv).ok()?;
+            Some(PvEntry { id: pv, ..entry })
+        };
+        let plan = self.board.at(
+            shard,
+            |open| open.orders.undo(local, by).map(Undone::Here),
+            || Question::Undo(shard, local, by.into()),
+            |answer| if let Answer::Steps(rows) = answer { Some(Undone::There(rows)) } else { None },
+        );
+        let plan = match plan.map_err(|error| of_order(error, number))? {
+            Undone::Here(plan) => plan,
+            Undone::There(rows) => {
+                let steps = rows.iter().map(|row| row.step(now)).collect::<Option<Vec<_>>>();
+                let behind = "the order is taken back, but the shared store does not tell of it here yet; look again";
+                archive::UndoPlan { order, steps: steps.ok_or_else(|| not_now(behind))? }
             }
-            Seat::There(node) => Err(not_now(format!(
-                "node {node} has the PVs of this order, and takes it back itself alone: ask there"
-            ))),
-            Seat::Nowhere => Err(not_now(self.board.nobody_has(shard))),
-        }
+        };
+        Ok(undo_of(shard, plan))
     }
+}
+
+/// What taking an order back did: here, or as another node tells it.
+enum Undone {
+    Here(archive::UndoPlan),
+    There(Vec<StepRow>),
 }
 
 /// What is said to whoever wants other rules.

@@ -1,56 +1,102 @@
-//! How PVs of a cluster fare, and how the shards of this node are doing. Where a PV stands is asked of the node that records it; figures of
-//! all together are those of this node.
+//! How PVs of a cluster fare, and how the shards of this node are doing. Where a PV stands, and what it takes, is asked of the node that
+//! records it; figures of all together are those of this node.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    thread,
+    time::{Duration, Instant},
+};
 
 use archive::{
-    Brief, Health, Partition, PvId, PvSize, Standing, Status, Storage, Totals, Watermark, WeekState,
+    Brief, Connection, Health, Ioc, Partition, PvId, PvSize, Standing, Status, Storage, Totals, Unanswered, Watermark,
+    WeekState,
     ledger::{Account, Trouble},
 };
 use sample::Timestamp;
 
 use crate::{
-    board::{Board, Seat},
+    answers::SIZES_AT_ONCE,
+    board::{Board, Open, Seat},
     numbers::{global, split},
+    rows::{IocRow, SizeRow},
     whole::Whole,
     wire::{Answer, Question, StatusRow},
 };
 
+/// Who lists PVs waits so long for a node that has just been lost.
+const PATIENCE: Duration = Duration::from_secs(1);
+const AGAIN: Duration = Duration::from_millis(100);
+
+impl Whole {
+    /// What the node says that has a shard; none if nobody has it, or it does not answer.
+    fn asked_of<T>(&self, shard: u32, here: impl Fn(&Open) -> T, ask: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let begun = Instant::now();
+        loop {
+            match self.board.seat(shard) {
+                Seat::Here(open) => return Some(here(&open)),
+                Seat::There(node) => {
+                    if let Some(told) = ask(&node) {
+                        return Some(told);
+                    }
+                }
+                Seat::Nowhere => return None,
+            }
+            if begun.elapsed() >= PATIENCE || self.board.unanswered(shard).is_some() {
+                return None;
+            }
+            thread::sleep(AGAIN);
+        }
+    }
+}
+
 impl Standing for Whole {
     fn status(&self, pv: PvId) -> Option<Status> {
         let (shard, local) = split(pv);
-        match self.board.seat(shard) {
-            Seat::Here(open) => open.standing.status(local),
-            Seat::There(node) => match self.board.ask(&node, &Question::Status(shard, local.0)) {
-                Ok(Answer::Status(row)) => row.and_then(|row| row.status()),
-                _ => None,
-            },
-            Seat::Nowhere => None,
-        }
+        let ask = |node: &str| match self.board.ask(node, &Question::Status(shard, local.0)) {
+            Ok(Answer::Status(row)) => Some(row.and_then(|row| row.status())),
+            _ => None,
+        };
+        let unknown = || Some(Status::standing(Connection::Unknown, self.board.unanswered_since(shard)));
+        self.asked_of(shard, |open| open.standing.status(local), ask).unwrap_or_else(unknown)
     }
 
     fn briefs(&self, pvs: &[PvId]) -> Vec<Option<Brief>> {
         let mut briefs = vec![None; pvs.len()];
-        let mut places: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        pvs.iter().enumerate().for_each(|(place, pv)| places.entry(split(*pv).0).or_default().push(place));
-        for (shard, places) in places {
-            let locals: Vec<PvId> = places.iter().map(|place| split(pvs[*place]).1).collect();
-            let found = match self.board.seat(shard) {
-                Seat::Here(open) => open.standing.briefs(&locals),
-                Seat::There(node) => {
-                    let numbers = locals.iter().map(|pv| pv.0).collect();
-                    match self.board.ask(&node, &Question::Briefs(shard, numbers)) {
-                        Ok(Answer::Briefs(rows)) => {
-                            rows.iter().map(|row| row.as_ref().and_then(StatusRow::brief)).collect()
-                        }
-                        _ => Vec::new(), // nobody knows how they fare
+        for (shard, some) in Whole::by_shard(pvs, |pv| *pv) {
+            let locals: Vec<PvId> = some.iter().map(|(_, local, _)| *local).collect();
+            let ask = |node: &str| {
+                let question = Question::Briefs(shard, locals.iter().map(|pv| pv.0).collect());
+                match self.board.ask(node, &question) {
+                    Ok(Answer::Briefs(rows)) if rows.len() == locals.len() => {
+                        Some(rows.iter().map(|row| row.as_ref().and_then(StatusRow::brief)).collect())
                     }
+                    _ => None,
                 }
-                Seat::Nowhere => Vec::new(),
             };
-            places.into_iter().zip(found).for_each(|(place, brief)| briefs[place] = brief);
+            let unknown = || vec![Some(Brief::unknown(self.board.unanswered_since(shard))); locals.len()];
+            let found = self.asked_of(shard, |open| open.standing.briefs(&locals), ask).unwrap_or_else(unknown);
+            some.iter().zip(found).for_each(|((place, ..), brief)| briefs[*place] = brief);
         }
         briefs
+    }
+
+    fn unanswered(&self) -> Vec<Unanswered> {
+        (0..self.board.all()).filter_map(|shard| self.board.unanswered(shard)).collect()
+    }
+
+    fn unanswered_of(&self, pv: PvId) -> Option<Unanswered> {
+        self.board.unanswered(split(pv).0)
+    }
+
+    /// Those of this node, and those that the others tell of.
+    fn iocs(&self) -> Vec<Ioc> {
+        let mut iocs: Vec<Ioc> = self.board.open().values().flat_map(|open| open.standing.iocs()).collect();
+        for node in self.board.others() {
+            if let Ok(Answer::Iocs(rows)) = self.board.ask(&node, &Question::Iocs) {
+                iocs.extend(rows.iter().filter_map(IocRow::ioc));
+            }
+        }
+        iocs
     }
 
     fn totals(&self) -> Totals {
@@ -162,12 +208,51 @@ impl Storage for Whole {
         weeks.into_values().collect()
     }
 
+    /// Shards for which nobody answers are left out; callers look for those before and after.
     fn sizes(&self) -> HashMap<PvId, PvSize> {
-        let of_shard = |(shard, open): (u32, std::sync::Arc<crate::Open>)| {
-            let sizes = open.storage.sizes().into_iter();
-            sizes.filter_map(move |(pv, size)| Some((global(shard, pv)?, size))).collect::<Vec<_>>()
+        let mut sizes = HashMap::new();
+        for shard in 0..self.board.all() {
+            match self.board.seat(shard) {
+                Seat::Here(open) => {
+                    let own = open.storage.sizes().into_iter();
+                    sizes.extend(own.filter_map(|(pv, size)| Some((global(shard, pv)?, size))));
+                }
+                Seat::There(_) => self.sizes_elsewhere(shard, &mut sizes),
+                Seat::Nowhere => {}
+            }
+        }
+        sizes
+    }
+
+    fn size(&self, pv: PvId) -> Option<PvSize> {
+        let (shard, local) = split(pv);
+        let ask = |node: &str| match self.board.ask(node, &Question::Sizes(shard, local.0, Some(true))) {
+            Ok(Answer::Sizes(rows)) => Some(rows.iter().find(|row| row.pv == local.0).map(SizeRow::size)),
+            _ => None,
         };
-        self.board.open().into_iter().flat_map(of_shard).collect()
+        self.asked_of(shard, |open| open.storage.size(local), ask).flatten()
+    }
+}
+
+impl Whole {
+    fn sizes_elsewhere(&self, shard: u32, sizes: &mut HashMap<PvId, PvSize>) {
+        let mut from = 0;
+        loop {
+            let here = |open: &Open| {
+                let all = open.storage.sizes();
+                all.iter().filter(|(pv, _)| pv.0 >= from).map(|(pv, size)| SizeRow::of(*pv, size)).collect::<Vec<_>>()
+            };
+            let ask = |node: &str| match self.board.ask(node, &Question::Sizes(shard, from, None)) {
+                Ok(Answer::Sizes(rows)) => Some(rows),
+                _ => None,
+            };
+            let Some(rows) = self.asked_of(shard, here, ask) else { return };
+            sizes.extend(rows.iter().filter_map(|row| Some((global(shard, PvId(row.pv))?, row.size()))));
+            match rows.last().map(|row| row.pv) {
+                Some(last) if rows.len() == SIZES_AT_ONCE => from = last.saturating_add(1),
+                _ => return,
+            }
+        }
     }
 }
 

@@ -1,16 +1,25 @@
 //! What tests of this crate put in the place of a shard, of its list and of the other nodes: none of them has anything.
 
-use std::sync::Arc;
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+};
 
-use archive::{Directory, Names, Policies, PvEntry, PvId, Source, SourceError};
+use archive::{Cost, Directory, Extent, Key, Names, Policies, PvEntry, PvId, SampleStream, Source, SourceError};
+use sample::{Sample, TimeRange, Timestamp};
 use shared::{Part, twin::Memory};
 
 use crate::{
+    Beat, Willing,
     board::{Board, Follows, Held, Open, Parts, Peers, Plan},
     claims::Claims,
     curator::SiteTokens,
     placement::Placement,
     whole::Whole,
+    wire::{self, Answer},
 };
 
 #[derive(Debug)]
@@ -44,7 +53,7 @@ impl Follows for NoList {
 pub(crate) struct Nobody;
 
 impl Peers for Nobody {
-    fn ask(&self, _: &str, _: Vec<u8>) -> Result<Vec<u8>, SourceError> {
+    fn ask(&self, _: &str, _: Vec<u8>, _: bool) -> Result<Vec<u8>, SourceError> {
         Err(SourceError::piece("nobody"))
     }
 
@@ -99,7 +108,87 @@ pub(crate) fn empty_shard(epoch: u64) -> Arc<Open> {
         orders: whole.clone(),
         rulebook: whole.clone(),
         standing: whole,
-        tokens: Arc::new(SiteTokens(board)),
+        tokens: Arc::new(SiteTokens::new(board)),
         parts: Arc::new(NoParts),
     })
+}
+
+/// A link to a node, which is there or away.
+#[derive(Debug)]
+struct Link(Option<String>);
+
+impl Source for Link {
+    fn name(&self) -> &str {
+        "node b"
+    }
+
+    fn away(&self) -> Option<String> {
+        self.0.clone()
+    }
+
+    fn samples(&self, _: Key<'_>, _: TimeRange) -> SampleStream {
+        Box::new(std::iter::empty())
+    }
+
+    fn last_before(&self, _: Key<'_>, _: Timestamp) -> Result<Option<Sample>, SourceError> {
+        Ok(None)
+    }
+
+    fn extent(&self, _: Key<'_>) -> Result<Option<Extent>, SourceError> {
+        Ok(None)
+    }
+}
+
+/// A node that says one thing after the other; nothing: it is lost before it has answered.
+#[derive(Debug)]
+pub(crate) struct Says {
+    answers: Mutex<VecDeque<Option<Answer>>>,
+    pub(crate) asked: AtomicU32,
+    away: Option<String>,
+}
+
+impl Peers for Says {
+    fn ask(&self, _: &str, _: Vec<u8>, _: bool) -> Result<Vec<u8>, SourceError> {
+        self.asked.fetch_add(1, Relaxed);
+        let lost = || SourceError { cost: Cost::UntilBack, message: "the connection is gone".to_owned() };
+        self.answers.lock().unwrap().pop_front().flatten().map(|answer| wire::bytes(&answer)).ok_or_else(lost)
+    }
+
+    fn source(&self, _: &str) -> Option<Arc<dyn Source>> {
+        Some(Arc::new(Link(self.away.clone())))
+    }
+
+    fn know(&self, _: &[(String, String)]) {}
+}
+
+/// The board of node a among b, which has shard 0 and says this.
+pub(crate) fn says(answers: Vec<Option<Answer>>, away: Option<&str>) -> (Arc<Board>, Arc<Says>) {
+    says_with(vec![NoList, NoList], answers, away)
+}
+
+/// The same that follows these lists.
+pub(crate) fn says_with(
+    lists: Vec<impl Follows + 'static>,
+    answers: Vec<Option<Answer>>,
+    away: Option<&str>,
+) -> (Arc<Board>, Arc<Says>) {
+    let peers =
+        Arc::new(Says { answers: Mutex::new(answers.into()), asked: AtomicU32::new(0), away: away.map(str::to_owned) });
+    let board = board_among("a", lists, peers.clone(), &Arc::default());
+    let beat = Beat { shards: vec![(0, 3)], ..Beat::default() };
+    board.heard(vec![("b".to_owned(), beat, true)], 0);
+    (board, peers)
+}
+
+/// A node that is willing to nothing.
+pub(crate) struct Unwilling;
+
+impl Willing for Unwilling {
+    fn take(&self, _: u32) -> Result<(), String> {
+        Err("no".to_owned())
+    }
+
+    fn held(&self, _: u32, _: u64) -> Option<Arc<dyn Held>> {
+        None
+    }
 }

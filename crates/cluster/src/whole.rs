@@ -194,6 +194,10 @@ impl Directory for Whole {
         Some((global(shard, own)?, local))
     }
 
+    fn lacks(&self) -> Option<String> {
+        self.board.list_lacks()
+    }
+
     fn expired_fields(&self, pv: PvId) -> Result<Vec<String>, DirectoryError> {
         let (shard, local) = split(pv);
         self.board.list(shard, |list| list.expired_fields(local)).unwrap_or_else(|| Ok(Vec::new()))

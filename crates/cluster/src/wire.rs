@@ -7,26 +7,31 @@ use archive::{
     Action, AddRequest, Added, Brief, By, Change, Connection, DataFate, DirectoryError, Fault, How, Method, OldName,
     Principal, Protocol, PvId, PvName, PvSettings, PvState, RuleName, Rules, Status, Way, Wishes,
     ledger::{Account, COUNT},
-    settings::{Cell, Cells},
+    settings::{SettingCell, SettingCells},
 };
 use minicbor::{Decode, Encode};
 use sample::Timestamp;
+
+use crate::{
+    figures::FiguresRow,
+    rows::{DeletionRow, IocRow, KeptTokenRow, MemoRow, MemoTextRow, PurgedRow, SizeRow, StepRow},
+};
 
 /// A question; most are about a shard that the asked node has open.
 #[derive(Debug, PartialEq, Encode, Decode)]
 pub(crate) enum Question {
     #[n(0)]
-    Add(#[n(0)] u32, #[n(1)] Vec<AddRow>, #[n(2)] ByRow),
+    Add(#[n(0)] u32, #[n(1)] Vec<AddRow>, #[n(2)] ByWire),
     #[n(1)]
-    Pause(#[n(0)] u32, #[n(1)] Vec<u32>, #[n(2)] ByRow),
+    Pause(#[n(0)] u32, #[n(1)] Vec<u32>, #[n(2)] ByWire),
     #[n(2)]
-    Resume(#[n(0)] u32, #[n(1)] Vec<u32>, #[n(2)] ByRow),
+    Resume(#[n(0)] u32, #[n(1)] Vec<u32>, #[n(2)] ByWire),
     /// The flag: its data is to go.
     #[n(3)]
-    Remove(#[n(0)] u32, #[n(1)] Vec<u32>, #[n(2)] bool, #[n(3)] ByRow),
+    Remove(#[n(0)] u32, #[n(1)] Vec<u32>, #[n(2)] bool, #[n(3)] ByWire),
     /// The flag: the old name stays as an alias.
     #[n(4)]
-    Rename(#[n(0)] u32, #[n(1)] u32, #[n(2)] String, #[n(3)] bool, #[n(4)] ByRow),
+    Rename(#[n(0)] u32, #[n(1)] u32, #[n(2)] String, #[n(3)] bool, #[n(4)] ByWire),
     #[n(5)]
     Briefs(#[n(0)] u32, #[n(1)] Vec<u32>),
     #[n(6)]
@@ -50,7 +55,82 @@ pub(crate) enum Question {
     Leave(#[n(0)] bool),
     /// Write down in the audit what an operator has ordered of nodes.
     #[n(14)]
-    Note(#[n(0)] u8, #[n(1)] String, #[n(2)] ByRow),
+    Note(#[n(0)] u8, #[n(1)] String, #[n(2)] ByWire),
+    /// What adding PVs would do.
+    #[n(15)]
+    Foresee(#[n(0)] u32, #[n(1)] Vec<AddRow>),
+    /// Enter PVs of other archives, paused.
+    #[n(16)]
+    EnterPaused(#[n(0)] u32, #[n(1)] Vec<String>, #[n(2)] ByWire),
+    /// Enter fields with their PVs.
+    #[n(17)]
+    EnterFields(#[n(0)] u32, #[n(1)] Vec<(u32, String)>, #[n(2)] ByWire),
+    /// Bring back PVs, under another name where one is given.
+    #[n(18)]
+    Restore(#[n(0)] u32, #[n(1)] Vec<(u32, Option<String>)>, #[n(2)] ByWire),
+    /// Take an order back.
+    #[n(19)]
+    Undo(#[n(0)] u32, #[n(1)] u64, #[n(2)] ByWire),
+    /// The flag: the data of these removed PVs is to go.
+    #[n(20)]
+    DecideUpon(#[n(0)] u32, #[n(1)] Vec<u32>, #[n(2)] bool, #[n(3)] ByWire),
+    #[n(21)]
+    AddAliases(#[n(0)] u32, #[n(1)] Vec<(u32, String)>, #[n(2)] ByWire),
+    #[n(22)]
+    RemoveAlias(#[n(0)] u32, #[n(1)] u32, #[n(2)] String, #[n(3)] ByWire),
+    /// Hide the samples of a range.
+    #[n(23)]
+    DeleteRange(#[n(0)] u32, #[n(1)] u32, #[n(2)] (i64, i64), #[n(3)] ByWire),
+    #[n(24)]
+    RestoreRange(#[n(0)] u32, #[n(1)] u64, #[n(2)] ByWire),
+    /// What a purge of one PV, or of all, of what was deleted before a time would take.
+    #[n(25)]
+    Purgeable(#[n(0)] u32, #[n(1)] Option<u32>, #[n(2)] i64),
+    #[n(26)]
+    Purge(#[n(0)] u32, #[n(1)] Option<u32>, #[n(2)] i64, #[n(3)] ByWire),
+    /// Keep memos, each in the place of the one that stands with it; the asked node has the site, as for all that follow.
+    #[n(27)]
+    PutMemos(#[n(0)] Vec<(Option<MemoRow>, MemoTextRow)>, #[n(1)] ByWire),
+    #[n(28)]
+    RemoveMemo(#[n(0)] Box<MemoRow>, #[n(1)] ByWire),
+    #[n(29)]
+    Tokens,
+    #[n(30)]
+    AddToken(#[n(0)] KeptTokenRow),
+    #[n(31)]
+    RevokeToken(#[n(0)] String, #[n(1)] ByWire),
+    #[n(32)]
+    TouchTokens(#[n(0)] Vec<(String, i64)>),
+    /// What the asked node has to say of itself.
+    #[n(33)]
+    Figures,
+    /// What the PVs of a shard take on disk, from one on, some thousand; of that one alone if the flag says so, which nodes that do not
+    /// know it pass over.
+    #[n(34)]
+    Sizes(#[n(0)] u32, #[n(1)] u32, #[n(2)] Option<bool>),
+    /// The IOCs of the shards that the asked node has.
+    #[n(35)]
+    Iocs,
+}
+
+impl Question {
+    /// Whether it must not be asked again where nobody knows what became of it.
+    pub(crate) fn is_order(&self) -> bool {
+        !matches!(
+            self,
+            Question::Briefs(..)
+                | Question::Status(..)
+                | Question::OpenAccount(..)
+                | Question::Frames(..)
+                | Question::Beginning(..)
+                | Question::Foresee(..)
+                | Question::Purgeable(..)
+                | Question::Tokens
+                | Question::Figures
+                | Question::Sizes(..)
+                | Question::Iocs
+        )
+    }
 }
 
 /// An answer.
@@ -75,6 +155,40 @@ pub(crate) enum Answer {
     #[n(8)]
     Number(#[n(0)] u64),
     #[n(10)]
+    Fault(#[n(0)] u8, #[n(1)] String),
+    /// The asked node does not have the shard, and has done nothing.
+    #[n(11)]
+    Elsewhere,
+    #[n(12)]
+    Foreseen(#[n(0)] Vec<u8>),
+    /// What became of each: its number, or why not.
+    #[n(13)]
+    Each(#[n(0)] Vec<EachRow>),
+    #[n(14)]
+    Steps(#[n(0)] Vec<StepRow>),
+    #[n(15)]
+    Deletion(#[n(0)] DeletionRow),
+    #[n(16)]
+    Purged(#[n(0)] PurgedRow),
+    #[n(17)]
+    Memos(#[n(0)] Vec<MemoRow>),
+    #[n(18)]
+    Tokens(#[n(0)] Vec<KeptTokenRow>),
+    #[n(19)]
+    Figures(#[n(0)] FiguresRow),
+    /// By number, the next ones if there are more.
+    #[n(20)]
+    Sizes(#[n(0)] Vec<SizeRow>),
+    #[n(21)]
+    Iocs(#[n(0)] Vec<IocRow>),
+}
+
+/// What became of one of several things.
+#[derive(Debug, PartialEq, Encode, Decode)]
+pub(crate) enum EachRow {
+    #[n(0)]
+    Done(#[n(0)] u32),
+    #[n(1)]
     Fault(#[n(0)] u8, #[n(1)] String),
 }
 
@@ -108,7 +222,7 @@ pub(crate) struct FramesRow {
     pub(crate) bytes: Vec<u8>,
 }
 
-#[derive(Debug, PartialEq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
 #[cbor(map)]
 pub(crate) struct AddRow {
     #[n(0)]
@@ -126,7 +240,7 @@ pub(crate) struct AddRow {
     rules: Vec<(u32, CellRow)>,
 }
 
-#[derive(Debug, PartialEq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
 enum CellRow {
     #[n(0)]
     Number(#[n(0)] f64),
@@ -141,7 +255,7 @@ enum CellRow {
 /// Who gives an order, and when.
 #[derive(Debug, PartialEq, Encode, Decode)]
 #[cbor(map)]
-pub(crate) struct ByRow {
+pub(crate) struct ByWire {
     #[n(0)]
     at: i64,
     #[n(1)]
@@ -223,6 +337,40 @@ pub(crate) fn fault_row(error: &DirectoryError) -> Answer {
     Answer::Fault(place(&FAULTS, &error.fault), error.message.clone())
 }
 
+impl EachRow {
+    pub(crate) fn of(each: Result<PvId, DirectoryError>) -> EachRow {
+        match each {
+            Ok(pv) => EachRow::Done(pv.0),
+            Err(error) => EachRow::Fault(place(&FAULTS, &error.fault), error.message),
+        }
+    }
+
+    pub(crate) fn each(self) -> Result<PvId, DirectoryError> {
+        match self {
+            EachRow::Done(pv) => Ok(PvId(pv)),
+            EachRow::Fault(row, message) => Err(fault(row, message)),
+        }
+    }
+}
+
+/// The answer that it is done.
+pub(crate) fn done(answer: Answer) -> Option<()> {
+    matches!(answer, Answer::Done(true)).then_some(())
+}
+
+/// The answer that tells what became of each.
+pub(crate) fn each(answer: Answer) -> Option<Vec<Result<PvId, DirectoryError>>> {
+    if let Answer::Each(rows) = answer { Some(rows.into_iter().map(EachRow::each).collect()) } else { None }
+}
+
+pub(crate) fn added_rows(added: &[Added]) -> Vec<u8> {
+    added.iter().map(|added| added_row(*added)).collect()
+}
+
+pub(crate) fn all_added(rows: &[u8]) -> Option<Vec<Added>> {
+    rows.iter().map(|row| added(*row)).collect()
+}
+
 pub(crate) fn fault(row: u8, message: String) -> DirectoryError {
     DirectoryError { fault: FAULTS.get(usize::from(row)).copied().unwrap_or(Fault::Failed), message }
 }
@@ -257,7 +405,7 @@ impl AddRow {
 
     /// The request; none if it makes no sense.
     pub(crate) fn request(&self) -> Option<AddRequest> {
-        let mut cells = Cells::default();
+        let mut cells = SettingCells::default();
         self.rules.iter().for_each(|(number, cell)| cells.put(*number, cell.cell()));
         let rules = Rules::of_cells(&cells)?;
         let known = Wishes::from(&PvSettings { rules: rules.shared(), ..plain() });
@@ -280,31 +428,31 @@ fn plain() -> PvSettings {
 }
 
 impl CellRow {
-    fn of(cell: &Cell) -> CellRow {
+    fn of(cell: &SettingCell) -> CellRow {
         match cell {
-            Cell::Number(number) => CellRow::Number(*number),
-            Cell::Count(count) => CellRow::Count(*count),
-            Cell::Text(text) => CellRow::Text(text.clone()),
-            Cell::Texts(texts) => CellRow::Texts(texts.clone()),
+            SettingCell::Number(number) => CellRow::Number(*number),
+            SettingCell::Count(count) => CellRow::Count(*count),
+            SettingCell::Text(text) => CellRow::Text(text.clone()),
+            SettingCell::Texts(texts) => CellRow::Texts(texts.clone()),
         }
     }
 
-    fn cell(&self) -> Cell {
+    fn cell(&self) -> SettingCell {
         match self {
-            CellRow::Number(number) => Cell::Number(*number),
-            CellRow::Count(count) => Cell::Count(*count),
-            CellRow::Text(text) => Cell::Text(text.clone()),
-            CellRow::Texts(texts) => Cell::Texts(texts.clone()),
+            CellRow::Number(number) => SettingCell::Number(*number),
+            CellRow::Count(count) => SettingCell::Count(*count),
+            CellRow::Text(text) => SettingCell::Text(text.clone()),
+            CellRow::Texts(texts) => SettingCell::Texts(texts.clone()),
         }
     }
 }
 
-impl From<&By> for ByRow {
-    fn from(by: &By) -> ByRow {
+impl From<&By> for ByWire {
+    fn from(by: &By) -> ByWire {
         let way = |way: &Way| {
             (way.address.map(|address| address.to_string()), way.listener.to_string(), way.request.to_string())
         };
-        ByRow {
+        ByWire {
             at: by.at.nanos(),
             who: by.who.established().to_owned(),
             how: by.who.how().map(|how| how.name().to_owned()),
@@ -314,7 +462,7 @@ impl From<&By> for ByRow {
     }
 }
 
-impl ByRow {
+impl ByWire {
     pub(crate) fn by(&self) -> Option<By> {
         let way = |(address, listener, request): &(Option<String>, String, String)| {
             let address = address.as_deref().map(str::parse).transpose().ok()?;
@@ -457,14 +605,14 @@ mod tests {
         let way = Way { address: Some([10, 0, 0, 7].into()), listener: "127.0.0.1:1".into(), request: "7".into() };
         let who = Principal::shown(How::Token, "ingest").calling_itself("a script").by_way(way);
         let by = By::new(who, Timestamp::from_seconds(5, 9));
-        assert_eq!(ByRow::from(&by).by(), Some(by.clone()));
+        assert_eq!(ByWire::from(&by).by(), Some(by.clone()));
         let mut request = AddRequest::new(PvName::new("SR:C01{BPM:1}x").unwrap());
         request.wishes.deadband = Some(Deadband::Absolute(0.5));
         request.wishes.method = Some(Method::Scan { period: Duration::from_secs(2) });
         request.state = PvState::Paused;
         let row = AddRow::of(&request).unwrap();
         assert_eq!(row.request(), Some(request));
-        there_and_back(Question::Add(3, vec![row], ByRow::from(&by)));
+        there_and_back(Question::Add(3, vec![row], ByWire::from(&by)));
         let part = PartRow { shard: 1, epoch: 2, first: 3, end: 4, holder: "a".into() };
         there_and_back(Question::Frames(part, 1 << 20));
     }

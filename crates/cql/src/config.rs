@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use scylla::{
     client::{execution_profile::ExecutionProfile, session_builder::SessionBuilder},
-    policies::retry::FallthroughRetryPolicy,
+    policies::{retry::FallthroughRetryPolicy, speculative_execution::SimpleSpeculativeExecutionPolicy},
     statement::{Consistency, SerialConsistency},
 };
 
@@ -34,7 +34,11 @@ impl Config {
     pub(crate) fn session(&self) -> SessionBuilder {
         // One try: what is done about one that failed is said in one place for all back ends, `shared::settle`. The next try goes to
         // another node, as the driver takes them in turn.
+        // What may be done twice is sent to a second node as well where the first one says nothing: one that is cut off, or that collects its
+        // garbage, would cost each third beat, and nodes would be taken for dead by others.
+        let second = SimpleSpeculativeExecutionPolicy { max_retry_count: 1, retry_interval: self.timeout / 4 };
         let profile = ExecutionProfile::builder()
+            .speculative_execution_policy(Some(Arc::new(second)))
             .consistency(Consistency::Quorum)
             .serial_consistency(Some(SerialConsistency::Serial))
             .request_timeout(Some(self.timeout))

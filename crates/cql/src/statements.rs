@@ -1,15 +1,18 @@
 //! The tables, and every statement that is ever sent, prepared once.
 
+use std::time::Duration;
+
 use scylla::{
     client::session::Session,
-    errors::ExecutionError,
+    errors::{ExecutionError, PrepareError},
+    policies::load_balancing::{NodeIdentifier, SingleTargetLoadBalancingPolicy},
     statement::{Consistency, Statement, prepared::PreparedStatement},
 };
 
 use crate::{config::Config, place::Table};
 
 /// What is sent of one table of objects.
-pub(crate) struct Objects {
+pub(crate) struct ObjectStatements {
     pub(crate) put: PreparedStatement,
     pub(crate) get: PreparedStatement,
     pub(crate) remove: PreparedStatement,
@@ -28,11 +31,15 @@ pub(crate) struct Statements {
     pub(crate) beat: PreparedStatement,
     pub(crate) forget: PreparedStatement,
     pub(crate) beats: PreparedStatement,
-    log_body: Objects,
-    young: Objects,
+    log_body: ObjectStatements,
+    young: ObjectStatements,
 }
 
-/// Makes the keyspace and the tables that are not there.
+/// A change of the schema is waited for so long: every node of the cluster has to learn of it.
+const MADE_WITHIN: Duration = Duration::from_secs(60);
+
+/// Makes the keyspace and the tables that are not there. All who do that at the same moment do it by the same node of the cluster, which makes
+/// one after the other: two that made one table each would not agree on which it is.
 pub(crate) async fn make_tables(session: &Session, config: &Config) -> Result<(), ExecutionError> {
     let (keyspace, copies) = (&config.keyspace, config.replication);
     let objects = "(key text, part int, piece text, body blob, PRIMARY KEY ((key, part), piece))";
@@ -51,7 +58,13 @@ pub(crate) async fn make_tables(session: &Session, config: &Config) -> Result<()
         format!("CREATE TABLE IF NOT EXISTS {keyspace}.log_body {objects} WITH {plain} AND gc_grace_seconds = 10800"),
         format!("CREATE TABLE IF NOT EXISTS {keyspace}.young {objects} WITH {plain}"),
     ];
-    for statement in statements {
+    let state = session.get_cluster_state();
+    let first = state.get_nodes_info().iter().filter(|node| node.is_connected()).map(|node| node.host_id).min();
+    for text in statements {
+        let mut statement = Statement::new(text);
+        statement.set_request_timeout(Some(MADE_WITHIN));
+        let by = first.map(|host| SingleTargetLoadBalancingPolicy::new(NodeIdentifier::HostId(host), None));
+        statement.set_load_balancing_policy(by);
         session.query_unpaged(statement, ()).await?;
     }
     session.await_schema_agreement().await?;
@@ -59,22 +72,22 @@ pub(crate) async fn make_tables(session: &Session, config: &Config) -> Result<()
 }
 
 impl Statements {
-    pub(crate) async fn prepare(session: &Session, keyspace: &str) -> Result<Statements, ExecutionError> {
-        let plain = async |text: String| -> Result<PreparedStatement, ExecutionError> {
+    pub(crate) async fn prepare(session: &Session, keyspace: &str) -> Result<Statements, PrepareError> {
+        let plain = async |text: String| -> Result<PreparedStatement, PrepareError> {
             let mut prepared = session.prepare(Statement::new(text)).await?;
             prepared.set_is_idempotent(true);
             Ok(prepared)
         };
-        let serial = async |text: String| -> Result<PreparedStatement, ExecutionError> {
+        let serial = async |text: String| -> Result<PreparedStatement, PrepareError> {
             let mut prepared = session.prepare(Statement::new(text)).await?;
             prepared.set_consistency(Consistency::Serial);
             Ok(prepared)
         };
-        let transaction = async |text: String| Ok::<_, ExecutionError>(session.prepare(Statement::new(text)).await?);
-        let objects = async |table: &str| -> Result<Objects, ExecutionError> {
+        let transaction = async |text: String| Ok::<_, PrepareError>(session.prepare(Statement::new(text)).await?);
+        let objects = async |table: &str| -> Result<ObjectStatements, PrepareError> {
             let of = format!("{keyspace}.{table}");
             let one = "WHERE key = ? AND part = ? AND piece = ?";
-            Ok(Objects {
+            Ok(ObjectStatements {
                 put: plain(format!("INSERT INTO {of} (key, part, piece, body) VALUES (?, ?, ?, ?)")).await?,
                 get: plain(format!("SELECT body FROM {of} {one}")).await?,
                 remove: plain(format!("DELETE FROM {of} {one}")).await?,
@@ -102,7 +115,7 @@ impl Statements {
         })
     }
 
-    pub(crate) fn of(&self, table: Table) -> &Objects {
+    pub(crate) fn of(&self, table: Table) -> &ObjectStatements {
         match table {
             Table::LogBody => &self.log_body,
             Table::Young => &self.young,

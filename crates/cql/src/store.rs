@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt, ops::Range, sync::Arc};
 use scylla::{
     client::session::Session,
     deserialize::row::DeserializeRow,
-    errors::{ExecutionError, NewSessionError},
+    errors::PrepareError,
     response::query_result::QueryRowsResult,
     serialize::row::SerializeRow,
     statement::prepared::PreparedStatement,
@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     config::Config,
-    failure::{failed, strange},
+    failure::{failed, strange, unfit, unreached},
     place::{Place, Table, key_of},
     statements::{Statements, make_tables},
 };
@@ -52,13 +52,11 @@ impl Cql {
         }
         let runtime = Builder::new_multi_thread().worker_threads(2).thread_name("cql").enable_all().build();
         let runtime = runtime.map_err(|source| Error::Local { doing: "start threads for CQL".into(), source })?;
-        let unreached = |error: NewSessionError| Error::Unknown { doing: doing.clone(), reason: error.to_string() };
-        let session = runtime.block_on(config.session().build()).map_err(unreached)?;
-        let ready = async {
-            make_tables(&session, &config).await?;
-            Statements::prepare(&session, &config.keyspace).await
-        };
-        let statements = runtime.block_on(ready).map_err(|error: ExecutionError| failed(&doing, &error))?;
+        let session = runtime.block_on(config.session().build());
+        let session = session.map_err(|error| unreached(&config, &doing, &error))?;
+        runtime.block_on(make_tables(&session, &config)).map_err(|error| failed(&doing, &error))?;
+        let statements = runtime.block_on(Statements::prepare(&session, &config.keyspace));
+        let statements = statements.map_err(|error: PrepareError| unfit(&doing, &error))?;
         Ok(Arc::new(Cql { config, session, statements, runtime }))
     }
 
@@ -241,7 +239,11 @@ impl Shared for Cql {
     }
 
     fn beats(&self) -> Result<Vec<(String, Vec<u8>)>> {
-        let mut beats: Vec<(String, Vec<u8>)> = self.all("read the beats", &self.statements.beats, ())?;
+        // Few, and wanted each second: one answer has them all.
+        let doing = "read the beats";
+        let rows = self.ask(doing, &self.statements.beats, ())?;
+        let rows = rows.rows::<(String, Vec<u8>)>().map_err(|error| strange(doing, &error))?;
+        let mut beats = rows.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| strange(doing, &error))?;
         beats.sort();
         Ok(beats)
     }

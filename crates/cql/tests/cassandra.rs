@@ -6,7 +6,9 @@ use std::{
 };
 
 use cql::{Config, Cql};
+use scylla::client::session_builder::SessionBuilder;
 use shared::{Error, Shard, Shared, conformance};
+use tokio::runtime::Builder;
 
 /// The nodes in `PVARK_CQL="127.0.0.1:9042 127.0.0.2:9042 127.0.0.3:9042"`, and a keyspace of its own.
 fn config(of: &str) -> Option<Config> {
@@ -28,6 +30,25 @@ fn a_cql_cluster_keeps_every_promise_of_the_seam() {
     conformance::all(&shared, "conformance/0");
     conformance::all(&shared, "conformance/1");
     conformance::ownership(&shared, &Shard::new(4, 'a').expect("a shard"));
+}
+
+#[test]
+fn a_keyspace_of_something_else_is_refused_and_stays_as_it_is() {
+    let Some(config) = config("foreign") else { return };
+    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let session = async { SessionBuilder::new().known_nodes(&config.nodes).build().await };
+    let session = runtime.block_on(session).expect("the cluster");
+    let send = |text: String| runtime.block_on(session.query_unpaged(text, ())).expect("it is right");
+    let keyspace = &config.keyspace;
+    send(format!(
+        "CREATE KEYSPACE {keyspace} WITH replication = {{'class': 'NetworkTopologyStrategy', 'replication_factor': 1}}"
+    ));
+    send(format!("CREATE TABLE {keyspace}.journal (day date PRIMARY KEY, title text)"));
+    let error = Cql::open(config.clone()).expect_err("its journal is another");
+    assert!(matches!(error, Error::Refused { .. }), "{error}");
+    assert!(error.to_string().contains("its tables are not those of this pvark"), "{error}");
+    assert!(error.to_string().contains("name another `keyspace`"), "{error}");
+    send(format!("SELECT day, title FROM {keyspace}.journal"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use epics::{
     Array,
     pva::{
         Scalar, Tree,
-        server::{Listen, Place, PvId, Server, Settings, nt},
+        server::{Listen, Place, Server, ServerPv, Settings, nt},
         wire::BitSet,
     },
 };
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     if length > 0 {
         place.set(&mut first, Tree::Array(Array::I32((0..length as i32).collect())));
     }
-    let pvs: Vec<PvId> = (0..count)
+    let pvs: Vec<ServerPv> = (0..count)
         .map(|at| server.with(|hub| hub.add(&format!("{name}{at}"), &ty, first.clone())))
         .collect::<Result<_, _>>()?;
     eprintln!("EPICS_PVA_AUTO_ADDR_LIST=NO EPICS_PVA_ADDR_LIST={}", server.searches());

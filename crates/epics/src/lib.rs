@@ -20,6 +20,8 @@ mod event;
 mod mask;
 mod net;
 pub mod pva;
+mod servers;
 
 pub use event::{Description, Event, Key, Limits, Reading, Value};
 pub use pvdata::Array;
+pub use servers::Server;

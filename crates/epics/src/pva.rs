@@ -45,5 +45,5 @@ pub use keep::Keep;
 pub use message::Account;
 pub use monitor::Monitor;
 pub use pvdata::{
-    Data, Extent, Fewer, Field, Registry, Scalar, Selected, Structure, Tree, Type, decode_structure, types, value,
+    Data, Extent, Fewer, Field, Scalar, Selected, Structure, Tree, Type, TypeRegistry, decode_structure, types, value,
 };

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::{
     farm::Plan,
-    measure::{self, Measured},
+    measure::{self, Measurement},
     store_bench::Outcome,
     trial::{self, Findings, Setup},
 };
@@ -89,7 +89,7 @@ struct Row {
 
 pub(crate) fn run(options: &Options) -> Outcome<()> {
     let tell = |case: &str, metric: &str, value: f64, unit: &str| {
-        measure::print(&Measured { bench: "capacity", case, metric, value, unit }, options.setup.form());
+        measure::print(&Measurement { bench: "capacity", case, metric, value, unit }, options.setup.form());
     };
     let mut with_flushes = options.setup.clone();
     with_flushes.config.push(format!("flush_after = \"{FLUSH_AFTER}s\""));

@@ -16,7 +16,7 @@ use ingest::Flushes;
 use large::Large;
 
 use crate::{
-    store_bench::{Bench, Outcome},
+    store_bench::{CaseBench, Outcome},
     workload::{Frame, Kind, Pace},
 };
 
@@ -24,10 +24,10 @@ use crate::{
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) what: &'static str,
-    pub(crate) run: fn(&Bench) -> Outcome<()>,
+    pub(crate) run: fn(&CaseBench) -> Outcome<()>,
 }
 
-const fn case(name: &'static str, what: &'static str, run: fn(&Bench) -> Outcome<()>) -> Case {
+const fn case(name: &'static str, what: &'static str, run: fn(&CaseBench) -> Outcome<()>) -> Case {
     Case { name, what, run }
 }
 

@@ -19,9 +19,9 @@ use either::Either;
 use epics::{Event, Key, Value};
 
 use crate::{
-    farm::Protocol,
+    farm::FarmProtocol,
     farm_process::FarmProcess,
-    measure::{self, Clock, Form, Measured},
+    measure::{self, Form, Measurement, Stopwatch},
     store_bench::Outcome,
 };
 
@@ -46,8 +46,8 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 5.0)]
     seconds: f64,
     /// By which protocol.
-    #[arg(long, value_enum, default_value_t = Protocol::Ca)]
-    protocol: Protocol,
+    #[arg(long, value_enum, default_value_t = FarmProtocol::Ca)]
+    protocol: FarmProtocol,
     /// How long the farm is gone, in seconds; it stays if 0.
     #[arg(long, default_value_t = 10.0)]
     outage: f64,
@@ -86,13 +86,13 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     let case = format!("{}", options.count);
     let form = if options.json { Form::Json } else { Form::Table };
     let tell =
-        |metric, value, unit| measure::print(&Measured { bench: "clients", case: &case, metric, value, unit }, form);
+        |metric, value, unit| measure::print(&Measurement { bench: "clients", case: &case, metric, value, unit }, form);
     let (port, other) = (free_port()?, free_port()?);
     let mut farm = FarmProcess::start(&farm_arguments(options, port))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let _entered = runtime.enter();
     let heard = Arc::new(Heard::new(options.count));
-    let clock = Clock::start();
+    let clock = Stopwatch::start();
     let client = subscribe(options, [port, other], Arc::clone(&heard))?;
     let all = u64::from(options.count);
     wait("all first values", || heard.valued.load(Relaxed) == all)?;
@@ -103,7 +103,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     tell("searches until then", client.searches() as f64, "");
     updates(options, &heard, &tell);
     if options.outage > 0.0 {
-        let clock = Clock::start();
+        let clock = Stopwatch::start();
         if options.fate == Fate::Stopped {
             farm.signal("STOP")?
         } else {
@@ -118,7 +118,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
             thread::sleep(Duration::from_millis(20));
         }
         tell("searches per second, outage, most", searches.most(), "/s");
-        let clock = Clock::start();
+        let clock = Stopwatch::start();
         match options.fate {
             Fate::Killed => farm = FarmProcess::start(&farm_arguments(options, port))?,
             Fate::Moved => farm = FarmProcess::start(&farm_arguments(options, other))?,
@@ -144,7 +144,7 @@ fn farm_arguments(options: &Options, port: u16) -> Vec<String> {
     let group =
         format!("name=C:,count={},rate={},slices={}", options.count, options.rate, options.count.div_ceil(1000));
     let (servers, port) = (options.servers.to_string(), port.to_string());
-    let (protocol, at) = if options.protocol == Protocol::Pva { ("pva", "--pva-port") } else { ("ca", "--port") };
+    let (protocol, at) = if options.protocol == FarmProtocol::Pva { ("pva", "--pva-port") } else { ("ca", "--port") };
     let words = ["--queue", "0", "--group", &group, "--servers", &servers, "--protocol", protocol, at, &port];
     words.map(str::to_owned).into()
 }
@@ -164,7 +164,7 @@ fn subscribe(options: &Options, ports: [u16; 2], heard: Arc<Heard>) -> Outcome<E
 
 /// Counts updates for a while.
 fn updates(options: &Options, heard: &Heard, tell: &impl Fn(&'static str, f64, &'static str)) {
-    let (before, clock) = (heard.updates.load(Relaxed), Clock::start());
+    let (before, clock) = (heard.updates.load(Relaxed), Stopwatch::start());
     thread::sleep(Duration::from_secs_f64(options.seconds));
     let (updates, passed) = ((heard.updates.load(Relaxed) - before) as f64, clock.passed());
     tell("updates", updates / passed.wall, "/s");

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::{
-    measure::{self, Measured},
+    measure::{self, Measurement},
     store_bench::Outcome,
     trial::{self, Findings, Setup},
 };
@@ -96,7 +96,7 @@ fn tell(scenario: &Scenario, found: &Findings, options: &Options) -> Outcome<()>
     ];
     for (metric, value, unit, column) in lines {
         measure::print_beside(
-            &Measured { bench: "ess", case: &scenario.name, metric, value, unit },
+            &Measurement { bench: "ess", case: &scenario.name, metric, value, unit },
             &scenario.paper(column),
             form,
         );

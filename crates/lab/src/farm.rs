@@ -32,13 +32,13 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-pub(crate) use options::{Options, Protocol};
+pub(crate) use options::{FarmProtocol, Options};
 pub(crate) use payload::numbers;
 pub(crate) use plan::Plan;
 pub(crate) use presets::specs;
 
-use crate::{measure::Clock, store_bench::Outcome};
-use ca::{Behaviour, Farm, Tally};
+use crate::{measure::Stopwatch, store_bench::Outcome};
+use ca::{Behaviour, CaFarm, Tally};
 
 pub(crate) fn run(options: &Options) -> Outcome<()> {
     if options.list_presets {
@@ -54,14 +54,14 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     let (farms, ca) = ca_farms(&plan, options, &behaviour)?;
     let (pva_farms, pva) = pva_farms(&plan, options, &behaviour)?;
     let stop = AtomicBool::new(false);
-    let clock = Clock::start();
+    let clock = Stopwatch::start();
     let start = Instant::now();
     report::serving(options.case(), &plan, (&ca, &pva), options.form());
     let (tallies, pva_tallies) = thread::scope(|scope| -> Outcome<(Vec<Tally>, Vec<pva::Tally>)> {
         let drain = options.drain();
         let (chaos, stop) = (&behaviour.chaos, &stop);
-        let run = |farm: Farm| scope.spawn(move || farm.run(start, chaos.clone(), stop, drain));
-        let run_pva = |farm: pva::Farm| scope.spawn(move || farm.run(start, chaos.clone(), stop, drain));
+        let run = |farm: CaFarm| scope.spawn(move || farm.run(start, chaos.clone(), stop, drain));
+        let run_pva = |farm: pva::PvaFarm| scope.spawn(move || farm.run(start, chaos.clone(), stop, drain));
         let threads: Vec<_> = farms.into_iter().map(run).collect();
         let pva_threads: Vec<_> = pva_farms.into_iter().map(run_pva).collect();
         let waited = wait(options.seconds);
@@ -85,11 +85,12 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, io::Result<T>>) -> Outcome<T> {
 }
 
 /// One farm for each thread, each with its share of the servers, and where these are.
-fn ca_farms(plan: &Arc<Plan>, options: &Options, behaviour: &Behaviour) -> Outcome<(Vec<Farm>, Vec<SocketAddr>)> {
+fn ca_farms(plan: &Arc<Plan>, options: &Options, behaviour: &Behaviour) -> Outcome<(Vec<CaFarm>, Vec<SocketAddr>)> {
     if !options.protocol.has_ca() {
         return Ok((Vec::new(), Vec::new()));
     }
-    let mut farms: Vec<Farm> = (0..options.threads()).map(|_| Farm::new(Arc::clone(plan))).collect::<Result<_, _>>()?;
+    let mut farms: Vec<CaFarm> =
+        (0..options.threads()).map(|_| CaFarm::new(Arc::clone(plan))).collect::<Result<_, _>>()?;
     let mut addresses = Vec::new();
     for (number, pvs) in shares(plan, options) {
         let farm = &mut farms[(number % options.threads()) as usize];
@@ -99,12 +100,16 @@ fn ca_farms(plan: &Arc<Plan>, options: &Options, behaviour: &Behaviour) -> Outco
 }
 
 /// The same by pvAccess.
-fn pva_farms(plan: &Arc<Plan>, options: &Options, behaviour: &Behaviour) -> Outcome<(Vec<pva::Farm>, Vec<SocketAddr>)> {
+fn pva_farms(
+    plan: &Arc<Plan>,
+    options: &Options,
+    behaviour: &Behaviour,
+) -> Outcome<(Vec<pva::PvaFarm>, Vec<SocketAddr>)> {
     if !options.protocol.has_pva() {
         return Ok((Vec::new(), Vec::new()));
     }
-    let mut farms: Vec<pva::Farm> =
-        (0..options.threads()).map(|_| pva::Farm::new(Arc::clone(plan))).collect::<Outcome<_>>()?;
+    let mut farms: Vec<pva::PvaFarm> =
+        (0..options.threads()).map(|_| pva::PvaFarm::new(Arc::clone(plan))).collect::<Outcome<_>>()?;
     let mut addresses = Vec::new();
     for (number, pvs) in shares(plan, options) {
         let farm = &mut farms[(number % options.threads()) as usize];

@@ -39,7 +39,7 @@ pub(crate) struct Connection {
 
 /// What comes next of a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Next {
+enum BodyPart {
     /// So many bytes, and then a line break if they are a chunk.
     Data {
         left: u64,
@@ -72,7 +72,7 @@ impl Connection {
         self.ask(path)?;
         let (status, mut next) = self.head()?;
         let mut answer = Answer { status, ..Answer::default() };
-        while next != Next::Nothing {
+        while next != BodyPart::Nothing {
             if self.filled == 0 {
                 self.read()?;
             }
@@ -80,7 +80,7 @@ impl Connection {
                 answer.first_byte = begun.elapsed().as_secs_f64();
             }
             let mut used = 0;
-            while used < self.filled && next != Next::Nothing {
+            while used < self.filled && next != BodyPart::Nothing {
                 let at_hand = &self.room[used..self.filled];
                 let (taken, data, then) = step(next, at_hand)?;
                 if taken == 0 {
@@ -102,7 +102,7 @@ impl Connection {
     }
 
     /// The status, and what the head says of the body.
-    fn head(&mut self) -> Outcome<(u16, Next)> {
+    fn head(&mut self) -> Outcome<(u16, BodyPart)> {
         let end = loop {
             if let Some(end) = self.room[..self.filled].windows(4).position(|four| four == b"\r\n\r\n") {
                 break end;
@@ -119,9 +119,9 @@ impl Connection {
         };
         let length = header("content-length").and_then(|length| length.parse().ok());
         let next = match length {
-            Some(0) => Next::Nothing,
-            Some(left) => Next::Data { left, is_chunk: false },
-            None if header("transfer-encoding").is_some() => Next::Length,
+            Some(0) => BodyPart::Nothing,
+            Some(left) => BodyPart::Data { left, is_chunk: false },
+            None if header("transfer-encoding").is_some() => BodyPart::Length,
             None => return Err("the answer does not say how long it is".into()),
         };
         Ok((status, next))
@@ -139,31 +139,31 @@ impl Connection {
 }
 
 /// How much of what is at hand is used, how much of that is data, and what comes then.
-fn step(next: Next, at_hand: &[u8]) -> Outcome<(usize, usize, Next)> {
+fn step(next: BodyPart, at_hand: &[u8]) -> Outcome<(usize, usize, BodyPart)> {
     let line = || at_hand.windows(2).position(|two| two == b"\r\n");
     Ok(match next {
-        Next::Data { left: 0, .. } => match line() {
-            Some(0) => (2, 0, Next::Length),
+        BodyPart::Data { left: 0, .. } => match line() {
+            Some(0) => (2, 0, BodyPart::Length),
             Some(_) => return Err("a chunk is longer than it says".into()),
             None => (0, 0, next),
         },
-        Next::Data { left, is_chunk } => {
+        BodyPart::Data { left, is_chunk } => {
             let data = at_hand.len().min(usize::try_from(left)?);
             let left = left - data as u64;
-            (data, data, if left > 0 || is_chunk { Next::Data { left, is_chunk } } else { Next::Nothing })
+            (data, data, if left > 0 || is_chunk { BodyPart::Data { left, is_chunk } } else { BodyPart::Nothing })
         }
-        Next::Length => match line() {
+        BodyPart::Length => match line() {
             Some(end) => match u64::from_str_radix(str::from_utf8(&at_hand[..end])?.trim(), 16)? {
-                0 => (end + 2, 0, Next::LastLine),
-                left => (end + 2, 0, Next::Data { left, is_chunk: true }),
+                0 => (end + 2, 0, BodyPart::LastLine),
+                left => (end + 2, 0, BodyPart::Data { left, is_chunk: true }),
             },
             None => (0, 0, next),
         },
-        Next::LastLine => match line() {
-            Some(end) => (end + 2, 0, Next::Nothing),
+        BodyPart::LastLine => match line() {
+            Some(end) => (end + 2, 0, BodyPart::Nothing),
             None => (0, 0, next),
         },
-        Next::Nothing => (0, 0, next),
+        BodyPart::Nothing => (0, 0, next),
     })
 }
 

@@ -14,6 +14,7 @@ mod lists;
 mod measure;
 mod overload;
 mod papers;
+mod questions;
 mod rate;
 mod retrieval;
 mod shares;
@@ -29,7 +30,7 @@ use clap::{Parser, Subcommand};
 /// Measures pvark. Every workload is made from a seed, so that two runs differ by the machine alone.
 #[derive(Parser)]
 #[command(name = "pvark-lab", version)]
-struct Cli {
+struct LabCli {
     #[command(subcommand)]
     bench: Bench,
 }
@@ -60,6 +61,8 @@ enum Bench {
     Versus(retrieval::versus::Options),
     /// What a million PVs that nobody serves take of memory, and each list of them of the processor.
     Lists(lists::Options),
+    /// What views, formulas, snapshots and the like of a year take of a running archiver.
+    Questions(questions::Options),
     /// What a cluster of many nodes would need, and which limit comes first: measured costs, simulated queues.
     Cluster(cluster::Options),
     /// All that concerns acquisition, measured and written as a page.
@@ -67,7 +70,7 @@ enum Bench {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().bench {
+    let result = match LabCli::parse().bench {
         Bench::Store(options) => store_bench::run(&options),
         Bench::Figures(options) => figures::run(&options),
         Bench::Ioc(options) => farm::run(&options),
@@ -80,6 +83,7 @@ fn main() -> ExitCode {
         Bench::Retrieval(options) => retrieval::run(&options),
         Bench::Versus(options) => retrieval::versus::run(&options),
         Bench::Lists(options) => lists::run(&options),
+        Bench::Questions(options) => questions::run(&options),
         Bench::Cluster(options) => cluster::run(&options),
         Bench::Study(options) => study::run(&options),
     };

@@ -15,7 +15,7 @@ use rustix::{
 use crate::bars;
 
 /// Time by the wall and by the processors, over all threads of this process.
-pub(crate) struct Clock {
+pub(crate) struct Stopwatch {
     wall: Instant,
     cpu: Duration,
     /// What `set_aside` took.
@@ -24,14 +24,14 @@ pub(crate) struct Clock {
 
 /// What passed.
 #[derive(Clone, Copy)]
-pub(crate) struct Passed {
+pub(crate) struct Elapsed {
     pub(crate) wall: f64,
     pub(crate) cpu: f64,
 }
 
-impl Clock {
-    pub(crate) fn start() -> Clock {
-        Clock { wall: Instant::now(), cpu: time_of(ClockId::ProcessCPUTime), aside: Duration::ZERO }
+impl Stopwatch {
+    pub(crate) fn start() -> Stopwatch {
+        Stopwatch { wall: Instant::now(), cpu: time_of(ClockId::ProcessCPUTime), aside: Duration::ZERO }
     }
 
     /// Does something whose processor time, on this thread, does not count: the making of a workload. The wall goes on.
@@ -42,9 +42,9 @@ impl Clock {
         result
     }
 
-    pub(crate) fn passed(&self) -> Passed {
+    pub(crate) fn passed(&self) -> Elapsed {
         let cpu = time_of(ClockId::ProcessCPUTime).saturating_sub(self.cpu + self.aside);
-        Passed { wall: self.wall.elapsed().as_secs_f64(), cpu: cpu.as_secs_f64().max(1e-9) }
+        Elapsed { wall: self.wall.elapsed().as_secs_f64(), cpu: cpu.as_secs_f64().max(1e-9) }
     }
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn percentile(values: &mut [f64], percent: usize) -> f64 {
 
 /// One measured number.
 #[derive(Clone, Copy)]
-pub(crate) struct Measured<'a> {
+pub(crate) struct Measurement<'a> {
     pub(crate) bench: &'a str,
     pub(crate) case: &'a str,
     pub(crate) metric: &'a str,
@@ -146,8 +146,8 @@ pub(crate) enum Form {
 }
 
 #[expect(clippy::print_stdout, reason = "printing is what this program is for")]
-pub(crate) fn print(measured: &Measured, form: Form) {
-    let Measured { bench, case, metric, value, unit } = measured;
+pub(crate) fn print(measured: &Measurement, form: Form) {
+    let Measurement { bench, case, metric, value, unit } = measured;
     match form {
         Form::Table => {
             let bar = bars::find(bench, case, metric).map(|bar| bar.beside(*value)).unwrap_or_default();
@@ -164,8 +164,8 @@ pub(crate) fn print(measured: &Measured, form: Form) {
 }
 
 /// Prints a number, and beside it what a paper reports of another archiver, if it does.
-pub(crate) fn print_beside(measured: &Measured, reported: &str, form: Form) {
-    let Measured { bench, case, metric, value, unit } = measured;
+pub(crate) fn print_beside(measured: &Measurement, reported: &str, form: Form) {
+    let Measurement { bench, case, metric, value, unit } = measured;
     match form {
         Form::Table => {
             let reported = if reported.is_empty() { String::new() } else { format!("paper {reported}") };

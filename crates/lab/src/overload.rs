@@ -20,7 +20,7 @@ use clap::Args;
 use crate::{
     farm::{self, Plan},
     farm_process::{FarmProcess, FarmReport},
-    measure::{self, Measured},
+    measure::{self, Measurement},
     store_bench::Outcome,
     trial::{self, Archiver, Setup, Usage},
 };
@@ -61,7 +61,7 @@ pub(crate) struct Options {
 }
 
 /// What an overload showed.
-struct Findings {
+struct OverloadFindings {
     idle: Seen,
     overload: Seen,
     after: Seen,
@@ -84,7 +84,7 @@ struct Findings {
 pub(crate) fn run(options: &Options) -> Outcome<()> {
     let setup = &options.setup;
     let tell = |metric: &str, value: f64, unit: &str| {
-        measure::print(&Measured { bench: "overload", case: "waveforms", metric, value, unit }, setup.form());
+        measure::print(&Measurement { bench: "overload", case: "waveforms", metric, value, unit }, setup.form());
     };
     let frames = match options.ceiling {
         Some(frames) => frames,
@@ -107,7 +107,7 @@ fn load(rate: f64) -> String {
     format!("name=O:,count={WAVEFORMS},length=1000,type=i32,rate={rate},slices=20")
 }
 
-fn overload(load: &str, options: &Options) -> Outcome<Findings> {
+fn overload(load: &str, options: &Options) -> Outcome<OverloadFindings> {
     let (setup, folder) = (&options.setup, options.setup.scratch()?);
     let quiet_setup = Setup { servers: 1, threads: 1, ..setup.clone() };
     let quiet = quiet_setup.farm(&[QUIET.to_owned()], &["--drain", "2"])?;
@@ -147,7 +147,7 @@ fn overload(load: &str, options: &Options) -> Outcome<Findings> {
     let of_much = trial::check(&much_plan, &archiver.data, f64::MAX)?;
     let until = of_quiet.missing_at.map_or(f64::NAN, |(_, last)| last - (end - quiet_plan.start) as f64 / 1e9);
     let posted = |report: &FarmReport| report.count("updates posted to subscriptions");
-    Ok(Findings {
+    Ok(OverloadFindings {
         idle,
         overload,
         after,
@@ -206,7 +206,7 @@ fn free_ports(count: u32) -> Outcome<u16> {
     Err("there are no free ports".into())
 }
 
-impl Findings {
+impl OverloadFindings {
     fn unexplained(&self) -> i64 {
         let known = self.stored + self.dropped_ioc + self.dropped_archiver;
         self.offered.cast_signed() - known.cast_signed()

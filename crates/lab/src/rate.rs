@@ -10,7 +10,7 @@ use std::{
 use clap::Args;
 
 use crate::{
-    measure::{self, Measured},
+    measure::{self, Measurement},
     store_bench::Outcome,
     trial::{self, Ceiling, Findings, Setup},
 };
@@ -72,7 +72,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
 }
 
 fn print(case: &str, metric: &str, value: f64, unit: &str, setup: &Setup) {
-    measure::print(&Measured { bench: "rate", case, metric, value, unit }, setup.form());
+    measure::print(&Measurement { bench: "rate", case, metric, value, unit }, setup.form());
 }
 
 fn tell(case: &str, found: &Findings, setup: &Setup) -> Outcome<()> {

@@ -22,12 +22,12 @@ use sample::Timestamp;
 use self::archive::{DAY, FEW, Frames, Numbers, WEEK, YEAR};
 use crate::{
     http::address,
-    measure::{self, Form, Measured, percentile},
+    measure::{self, Form, Measurement, percentile},
     store_bench::Outcome,
     trial::{Archiver, Setup},
     workload::START,
 };
-use cell::{Cell, Server, answers};
+use cell::{CellResult, Server, answers};
 use page::Page;
 use table3::Row;
 
@@ -95,12 +95,12 @@ pub(super) struct Line {
 
 impl Report {
     fn tell(&mut self, bench: &'static str, case: &str, metric: &str, value: f64, unit: &'static str) {
-        measure::print(&Measured { bench, case, metric, value, unit }, self.form);
+        measure::print(&Measurement { bench, case, metric, value, unit }, self.form);
         self.keep(bench, case, metric, value, unit, "");
     }
 
     fn tell_beside(&mut self, case: &str, metric: &str, value: f64, unit: &'static str, paper: &str) {
-        measure::print_beside(&Measured { bench: OURS, case, metric, value, unit }, paper, self.form);
+        measure::print_beside(&Measurement { bench: OURS, case, metric, value, unit }, paper, self.form);
         self.keep(OURS, case, metric, value, unit, paper);
     }
 
@@ -294,7 +294,7 @@ fn scenario(row: &Row, server: &Server, options: &Options, report: &mut Report) 
     let archive = Frames { scenario, count: frames_of(row, options.megabytes) };
     let (from, to) = (time(START), time(archive.end(share)));
     let path = format!("/retrieval/data/getData.csv?pv={}&from={from}&to={to}", scenario.name);
-    let mut cell = Cell::default();
+    let mut cell = CellResult::default();
     for _ in 0..2 {
         // The first time reads the files.
         cell = answers(server, &path, row.clients, 0.0)?;

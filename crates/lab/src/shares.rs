@@ -5,7 +5,7 @@ use std::{fs, io, path::Path};
 
 /// Bytes of all segments of an archive.
 #[derive(Default)]
-pub(crate) struct Shares {
+pub(crate) struct SegmentShares {
     pub(crate) segments: u64,
     pub(crate) blocks: u64,
     pub(crate) index: u64,
@@ -20,9 +20,9 @@ const PAGE_RECORDS: usize = 46;
 const RECORD_LEN: usize = 88;
 const PAGE_LEN: usize = 8 + PAGE_RECORDS * RECORD_LEN;
 
-impl Shares {
-    pub(crate) fn of(archive: &Path) -> io::Result<Shares> {
-        let mut shares = Shares::default();
+impl SegmentShares {
+    pub(crate) fn of(archive: &Path) -> io::Result<SegmentShares> {
+        let mut shares = SegmentShares::default();
         for week in fs::read_dir(archive)?.collect::<io::Result<Vec<_>>>()? {
             if !week.path().is_dir() {
                 continue;

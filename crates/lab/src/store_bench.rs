@@ -17,7 +17,7 @@ use store::{Config, Store};
 
 use crate::{
     cases::{self, Case},
-    measure::{self, Form, Measured},
+    measure::{self, Form, Measurement},
     workload::{START, Signal},
 };
 
@@ -112,7 +112,7 @@ fn run_here(case: &Case, options: &Options, folder: PathBuf) -> Outcome<()> {
     let form = if options.json { Form::Json } else { Form::Table };
     let Options { seed, scale, ref python, .. } = *options;
     let (python, scratch) = (python.clone(), RefCell::default());
-    let bench = Bench { case: case.name, folder, seed, scale, python, form, scratch };
+    let bench = CaseBench { case: case.name, folder, seed, scale, python, form, scratch };
     let done = (case.run)(&bench);
     for folder in bench.scratch.take() {
         fs::remove_dir_all(folder)?;
@@ -121,7 +121,7 @@ fn run_here(case: &Case, options: &Options, folder: PathBuf) -> Outcome<()> {
 }
 
 /// What a case works with.
-pub(crate) struct Bench {
+pub(crate) struct CaseBench {
     case: &'static str,
     folder: PathBuf,
     pub(crate) seed: u64,
@@ -132,9 +132,9 @@ pub(crate) struct Bench {
     scratch: RefCell<Vec<PathBuf>>,
 }
 
-impl Bench {
+impl CaseBench {
     pub(crate) fn tell(&self, metric: &str, value: f64, unit: &str) {
-        measure::print(&Measured { bench: "store", case: self.case, metric, value, unit }, self.form);
+        measure::print(&Measurement { bench: "store", case: self.case, metric, value, unit }, self.form);
     }
 
     /// Prints what another program has measured, a line of JSON, as this one prints its own.
@@ -143,7 +143,7 @@ impl Bench {
         let text = |key: &str| measured[key].as_str().ok_or_else(|| format!("{line} has no {key}"));
         let value = measured["value"].as_f64().ok_or_else(|| format!("{line} has no value"))?;
         let (bench, metric, unit) = (text("bench")?, text("metric")?, text("unit")?);
-        measure::print(&Measured { bench, case: self.case, metric, value, unit }, self.form);
+        measure::print(&Measurement { bench, case: self.case, metric, value, unit }, self.form);
         Ok(())
     }
 

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::{
-    Decoder, Field, Registry, Structure, Tree, Type,
+    Decoder, Field, Structure, Tree, Type, TypeRegistry,
     wire::{Order, Reader, Writer},
 };
 
@@ -30,7 +30,7 @@ impl Fewer {
     /// if it is no structure.
     pub fn of(structure: &[u8], mut stays: impl FnMut(&str) -> bool) -> Option<Fewer> {
         let mut reader = Reader::new(structure, Order::Little);
-        let Type::Structure(from) = Registry::default().decode(&mut reader).ok().flatten()? else { return None };
+        let Type::Structure(from) = TypeRegistry::default().decode(&mut reader).ok().flatten()? else { return None };
         let (description, _) = structure.split_at_checked(structure.len() - reader.rest().len())?;
         let mut paths = Vec::new();
         add_paths(&mut paths, "", &from);
@@ -62,7 +62,7 @@ impl Fewer {
     pub fn apply(&self, structure: &[u8]) -> Option<Vec<u8>> {
         let mut reader = Reader::new(structure.strip_prefix(self.description.as_slice())?, Order::Little);
         let whole = Type::Structure(self.from.clone());
-        let tree = Decoder::new(&mut reader, &mut Registry::default()).tree(&whole).ok()?;
+        let tree = Decoder::new(&mut reader, &mut TypeRegistry::default()).tree(&whole).ok()?;
         let Tree::Structure(trees) = tree else { return None };
         let left = Tree::Structure(fewer_trees(&self.from, trees, &mut self.stays.iter().copied()));
         let mut writer = Writer::new(Order::Little);

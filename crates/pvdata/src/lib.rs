@@ -23,6 +23,6 @@ pub use array::Array;
 pub use bits::BitSet;
 pub use error::Error;
 pub use fewer::Fewer;
-pub use registry::Registry;
+pub use registry::TypeRegistry;
 pub use types::{Extent, Field, Scalar, Structure, Type};
 pub use value::{Data, Decoder, Selected, Tree, decode_structure};

@@ -25,13 +25,13 @@ const REMEMBERED: u8 = 0xfe;
 
 /// The types that the other side has described on one circuit, by its numbers.
 #[derive(Clone, Debug, Default)]
-pub struct Registry {
+pub struct TypeRegistry {
     /// With the memory that each takes.
     types: HashMap<u16, (Type, usize)>,
     bytes: usize,
 }
 
-impl Registry {
+impl TypeRegistry {
     /// Reads a type description; none where the other side says that there is nothing.
     pub fn decode(&mut self, r: &mut Reader) -> Result<Option<Type>, Error> {
         self.decode_at(r, 0)

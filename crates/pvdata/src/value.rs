@@ -13,7 +13,7 @@
 
 use crate::{
     Array, BitSet, Error, array,
-    registry::Registry,
+    registry::TypeRegistry,
     types::{DEPTH_MAX, Extent, Field, Scalar, Structure, Type},
     wire::{Order, Reader, Writer},
 };
@@ -75,7 +75,7 @@ const STORED_BYTES_MAX: usize = 4 << 30;
 pub fn decode_structure(bytes: &[u8]) -> Result<Data, Error> {
     // An archive may hold larger values than a client takes from the network today, and they stay readable.
     let mut reader = Reader::new(bytes, Order::Little).with_room(STORED_BYTES_MAX);
-    let data = read(&mut reader, &mut Registry::default())?;
+    let data = read(&mut reader, &mut TypeRegistry::default())?;
     match reader.rest().len() {
         0 => Ok(data),
         bytes => Err(Error::Trailing { bytes }),
@@ -83,7 +83,7 @@ pub fn decode_structure(bytes: &[u8]) -> Result<Data, Error> {
 }
 
 /// Reads a type description and a value of that type.
-pub fn read(reader: &mut Reader, registry: &mut Registry) -> Result<Data, Error> {
+pub fn read(reader: &mut Reader, registry: &mut TypeRegistry) -> Result<Data, Error> {
     let ty = registry.decode(reader)?.ok_or(Error::Mismatch { what: "a missing value" })?;
     let value = Decoder::new(reader, registry).tree(&ty)?;
     Ok(Data { ty, value })
@@ -114,7 +114,7 @@ impl Data {
 /// Reads values, within limits: what it allocates is bounded by the bytes that it reads, and by the room of its reader.
 pub struct Decoder<'r, 'a> {
     reader: &'r mut Reader<'a>,
-    registry: &'r mut Registry,
+    registry: &'r mut TypeRegistry,
     /// How many more trees may be made. Structures without fields take no bytes, so bytes alone do not bound them.
     trees: usize,
     depth: usize,
@@ -122,7 +122,7 @@ pub struct Decoder<'r, 'a> {
 
 impl<'r, 'a> Decoder<'r, 'a> {
     /// Begins where `reader` stands.
-    pub fn new(reader: &'r mut Reader<'a>, registry: &'r mut Registry) -> Decoder<'r, 'a> {
+    pub fn new(reader: &'r mut Reader<'a>, registry: &'r mut TypeRegistry) -> Decoder<'r, 'a> {
         let trees = 4096 + 4 * reader.rest().len();
         Decoder { reader, registry, trees, depth: 0 }
     }

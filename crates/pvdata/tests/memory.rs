@@ -6,7 +6,7 @@ use std::{
 };
 
 use pvdata::{
-    Error, Registry, Type,
+    Error, Type, TypeRegistry,
     value::{self, Decoder},
     wire::{Order, Reader, Writer},
 };
@@ -51,7 +51,7 @@ fn decoded(described: &[u8], element: &[u8]) -> (usize, Result<(), Error>) {
     let before = NOW.load(Relaxed);
     PEAK.store(before, Relaxed);
     let mut reader = Reader::new(&message, Order::Little).with_room(ROOM_BYTES);
-    let result = value::read(&mut reader, &mut Registry::default());
+    let result = value::read(&mut reader, &mut TypeRegistry::default());
     (PEAK.load(Relaxed) - before, result.map(|_| ()))
 }
 
@@ -82,7 +82,7 @@ fn a_message_of_the_smallest_elements_takes_no_more_memory_than_it_may() {
 /// Types that a server numbers stay for as long as its circuit, so that they have a bound of their own.
 #[test]
 fn a_circuit_remembers_no_more_of_types_than_it_may() {
-    let mut registry = Registry::default();
+    let mut registry = TypeRegistry::default();
     let mut ended = None;
     for id in 0..=u16::MAX {
         let mut writer = Writer::new(Order::Little);

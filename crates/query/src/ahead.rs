@@ -8,19 +8,15 @@
 //! A part begins with the number that is in force there, as the whole does. A round of parts is made before the maker notices that the
 //! client has gone.
 
-use std::{
-    collections::VecDeque,
-    sync::{
-        Arc, LazyLock,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    thread,
-};
+use std::{collections::VecDeque, sync::Arc};
 
 use archive::Cuts;
 use sample::Timestamp;
 
-use crate::{Bin, Error, Query, Series};
+use crate::{
+    Bin, Error, Query, Series,
+    side_by_side::{processors, side_by_side},
+};
 
 /// After so many blocks were read because edges cut them, others will be.
 const CUTS_MIN: usize = 6;
@@ -33,14 +29,6 @@ const PARTS_A_THREAD: usize = 2;
 /// How many parts are made at once where blocks come from a disk: a thousand random reads of 24 kB took 79 ms with one thread, 29 with
 /// 8, 21 with 16 and 20 with 32 (a virtual NVMe disk).
 const READERS: usize = 32;
-
-/// How many processors there are, up to that; the system takes a while to tell.
-static PROCESSORS: LazyLock<usize> =
-    LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from).min(READERS));
-
-/// All requests together have so many threads for this; without one the parts are made one after the other.
-const THREADS_MAX: usize = 48;
-static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// What is made before it is asked for.
 pub(crate) struct Ahead {
@@ -82,33 +70,10 @@ impl Ahead {
     fn make(&mut self, edges: &[Timestamp], held_until: Timestamp, damage: &mut Vec<Error>) {
         let readers = readers(self.cuts);
         let parts = shared_out(edges, readers);
-        let next = AtomicUsize::new(0);
         let (query, series) = (&self.query, &self.series);
-        let work = || {
-            let mut made: Vec<(usize, Part)> = Vec::new();
-            loop {
-                let place = next.fetch_add(1, Relaxed);
-                let Some(edges) = parts.get(place) else { return made };
-                made.push((place, part(query, series.clone(), (*edges).into(), held_until)));
-            }
-        };
-        let mut made: Vec<(usize, Part)> = thread::scope(|scope| {
-            let begin = |_| {
-                let taken = Thread::take()?;
-                let work = move || {
-                    let _taken = taken;
-                    work()
-                };
-                thread::Builder::new().spawn_scoped(scope, work).ok()
-            };
-            let others: Vec<_> = (1..readers.min(parts.len())).map_while(begin).collect();
-            let own = work();
-            let others = others.into_iter().flat_map(|thread| thread.join().expect("a part does not panic"));
-            own.into_iter().chain(others).collect()
-        });
-        made.sort_unstable_by_key(|(place, _)| *place);
+        let made = side_by_side(&parts, readers, |edges| part(query, series.clone(), (*edges).into(), held_until));
         self.cuts = Cuts::default();
-        for (_, (bins, (found, cuts))) in made {
+        for (bins, (found, cuts)) in made {
             self.cuts.add(cuts);
             for error in found {
                 if !is_among(&error, damage) {
@@ -126,12 +91,12 @@ impl Ahead {
 
 /// How many parts are made at once, if the blocks before were these.
 fn readers(cuts: Cuts) -> usize {
-    if cuts.are_from_disk() { READERS } else { *PROCESSORS }
+    if cuts.are_from_disk() { READERS } else { processors().min(READERS) }
 }
 
 /// The edges of the parts, from the first on, for so many threads.
 fn shared_out(mut edges: &[Timestamp], threads: usize) -> Vec<&[Timestamp]> {
-    let parts_max = if threads > *PROCESSORS { threads } else { threads * PARTS_A_THREAD };
+    let parts_max = if threads > processors().min(READERS) { threads } else { threads * PARTS_A_THREAD };
     let of_part = (edges.len() - 1).div_ceil(parts_max).min(BINS_A_PART_MAX);
     let mut parts = Vec::new();
     while edges.len() > 1 && parts.len() < parts_max {
@@ -156,20 +121,4 @@ fn part(query: &Query, series: Series, edges: Arc<[Timestamp]>, held_until: Time
 fn is_among(error: &Error, others: &[Error]) -> bool {
     let text = error.to_string();
     others.iter().any(|other| other.to_string() == text)
-}
-
-/// One of the threads that all requests together have.
-struct Thread;
-
-impl Thread {
-    fn take() -> Option<Thread> {
-        let more = |threads: usize| (threads < THREADS_MAX).then_some(threads + 1);
-        THREADS.fetch_update(Relaxed, Relaxed, more).ok().map(|_| Thread)
-    }
-}
-
-impl Drop for Thread {
-    fn drop(&mut self) {
-        THREADS.fetch_sub(1, Relaxed);
-    }
 }

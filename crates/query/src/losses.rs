@@ -8,17 +8,17 @@ use crate::carried::AllCarried;
 
 /// Whether the Archiver Appliance tells of such a gap, on the first sample after it; none in those where no connection was
 /// lost. It may say that the archiver was started anew.
-pub fn is_told(cause: GapCause) -> Option<Restart> {
+pub fn is_told(cause: GapCause) -> Option<RestartKind> {
     match cause {
-        GapCause::Disconnected => Some(Restart::No),
-        GapCause::ArchiverStopped | GapCause::Paused | GapCause::NeverConnected => Some(Restart::Yes),
+        GapCause::Disconnected => Some(RestartKind::No),
+        GapCause::ArchiverStopped | GapCause::Paused | GapCause::NeverConnected => Some(RestartKind::Yes),
         _ => None,
     }
 }
 
 /// Whether recording began anew behind a gap, and not the connection alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Restart {
+pub enum RestartKind {
     /// It went on.
     No,
     /// It began.

@@ -24,7 +24,7 @@ const BATCH_BYTES_MAX: usize = 1 << 20;
 
 /// Who gives samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum By {
+pub(crate) enum GivenBy {
     /// Who listened to the IOC as this archive does.
     Recorder,
     /// Somebody else.
@@ -33,7 +33,7 @@ pub(crate) enum By {
 
 /// One of those that are merged.
 struct Head {
-    by: By,
+    by: GivenBy,
     /// Which of all it is.
     number: usize,
     samples: SampleStream,
@@ -43,7 +43,7 @@ struct Head {
 }
 
 impl Head {
-    fn new((by, samples): (By, SampleStream), number: usize) -> Head {
+    fn new((by, samples): (GivenBy, SampleStream), number: usize) -> Head {
         Head { by, number, samples, batch: None, failed: None }
     }
 
@@ -65,7 +65,7 @@ impl Head {
 }
 
 /// Samples of several sources in order of time, each once.
-pub(crate) struct Merged {
+pub(crate) struct MergedSamples {
     /// Of equal samples that of the first is given out.
     heads: Vec<Head>,
     /// Those given out of the last time.
@@ -76,19 +76,19 @@ pub(crate) struct Merged {
     failed: Option<Error>,
 }
 
-impl Merged {
+impl MergedSamples {
     /// Of these streams, of which the first is believed most.
-    pub(crate) fn of(streams: impl IntoIterator<Item = (By, SampleStream)>) -> Merged {
-        let merged = Merged { heads: Vec::new(), recent: Vec::new(), arrivals: None, out: None, failed: None };
+    pub(crate) fn of(streams: impl IntoIterator<Item = (GivenBy, SampleStream)>) -> MergedSamples {
+        let merged = MergedSamples { heads: Vec::new(), recent: Vec::new(), arrivals: None, out: None, failed: None };
         merged.behind(streams)
     }
 
     /// The same with others in front.
-    pub(crate) fn behind(mut self, first: impl IntoIterator<Item = (By, SampleStream)>) -> Merged {
+    pub(crate) fn behind(mut self, first: impl IntoIterator<Item = (GivenBy, SampleStream)>) -> MergedSamples {
         let behind = self.heads.len();
         let first = first.into_iter().enumerate().map(|(index, stream)| Head::new(stream, behind + index));
         self.heads.splice(0..0, first);
-        let recorders = self.heads.iter().filter(|head| head.by == By::Recorder).count();
+        let recorders = self.heads.iter().filter(|head| head.by == GivenBy::Recorder).count();
         self.arrivals = (recorders > 1).then(Arrivals::default);
         self
     }
@@ -119,7 +119,7 @@ impl Merged {
         let Head { by, number, .. } = self.heads[chosen];
         let Some((batch, row)) = &mut self.heads[chosen].batch else { return Taken::All };
         // Who is no recorder knows nothing of arrivals.
-        let arrivals = self.arrivals.as_mut().filter(|_| by == By::Recorder && has_arrivals(batch, &run));
+        let arrivals = self.arrivals.as_mut().filter(|_| by == GivenBy::Recorder && has_arrivals(batch, &run));
         self.out.take_if(|out| out.is_empty()); // its type need not be that of what comes
         let is_all = run == (0..batch.len()) && batch.len() <= BATCH_ROWS_MAX;
         let is_new = self.recent.first().is_none_or(|recent| recent.time != batch.times()[0]);
@@ -199,7 +199,7 @@ pub(crate) fn is_alike(a: &Sample, b: &Sample) -> bool {
         && a.value.identical(&b.value)
 }
 
-impl Iterator for Merged {
+impl Iterator for MergedSamples {
     type Item = Result<Batch, Error>;
 
     fn next(&mut self) -> Option<Result<Batch, Error>> {

@@ -35,7 +35,7 @@ use {
     flyers::Flyers,
     picks::{Counted, DeadBand, Nth, Picks},
     plot::{Optimized, PlotBins},
-    statistics::{SMOOTHED_MAX, Statistics},
+    statistics::{BinStatistics, SMOOTHED_MAX},
 };
 
 /// No batch has more rows.
@@ -70,7 +70,7 @@ pub const CONNECTION_CHANGE: &str = "connection change";
 
 /// What an operator keeps while samples pass.
 enum Work {
-    Statistics(Statistics),
+    Statistics(BinStatistics),
     Optimized(Optimized),
     Picks(Picks),
     Nth(Nth),

@@ -11,7 +11,7 @@ use crate::{
     Error, LeftOut, Series,
     arrivals::{Arrivals, is_arrival},
     copies::{Guard, Notes, in_both},
-    merge::{By, Merged},
+    merge::{GivenBy, MergedSamples},
 };
 
 /// Whatever holds samples. The first is the archive's own, whose numbers PVs have.
@@ -121,15 +121,15 @@ impl Sources {
         (source, key): (&Arc<dyn Source>, Key<'_>),
         series: &Series,
         range: TimeRange,
-    ) -> (By, SampleStream) {
+    ) -> (GivenBy, SampleStream) {
         if source.role() == Role::Copy {
             return (
-                By::Recorder,
+                GivenBy::Recorder,
                 Box::new(self.guard.stream(&**source, || samples_of(&**source, key, series, range))),
             );
         }
         let is_own = Arc::ptr_eq(source, &self.own);
-        (if is_own { By::Recorder } else { By::Other }, samples_of(&**source, key, series, range))
+        (if is_own { GivenBy::Recorder } else { GivenBy::Other }, samples_of(&**source, key, series, range))
     }
 
     pub(crate) fn has_others(&self) -> bool {
@@ -146,9 +146,9 @@ impl Sources {
     pub(crate) fn samples(&self, series: &Series, range: TimeRange) -> Within {
         let asked = self.asked(series.pv);
         let of = |asked| self.stream(asked, series, range);
-        let mut others = Merged::of(asked.copies().chain(asked.others()).map(of));
+        let mut others = MergedSamples::of(asked.copies().chain(asked.others()).map(of));
         let is_alone = !others.has_any();
-        let mut own: Vec<(By, SampleStream)> = asked.own().map(of).collect();
+        let mut own: Vec<(GivenBy, SampleStream)> = asked.own().map(of).collect();
         match own.pop() {
             Some((_, only)) if is_alone && own.is_empty() => Within::One(only),
             last => Within::Merged(Box::new(others.behind(own.into_iter().chain(last)))),
@@ -320,7 +320,7 @@ fn add(may_have: &mut [bool], others: Vec<bool>) {
 /// Where samples come from.
 pub(crate) enum Within {
     One(SampleStream),
-    Merged(Box<Merged>),
+    Merged(Box<MergedSamples>),
 }
 
 impl Iterator for Within {

@@ -12,7 +12,7 @@ use std::{collections::VecDeque, sync::Arc};
 use archive::{Cuts, Role, StretchStream};
 use sample::{Stretch, TimeRange, Timestamp};
 
-use crate::{Error, Series, copies::Nothing, merge::Merged, sources::Sources};
+use crate::{Error, Series, copies::Nothing, merge::MergedSamples, sources::Sources};
 
 /// Summaries and samples of a range, in order of time.
 pub struct Stretches {
@@ -37,7 +37,7 @@ struct Span {
 /// What a span consists of.
 enum Piece {
     Told(StretchStream),
-    Merged(Box<Merged>),
+    Merged(Box<MergedSamples>),
 }
 
 impl Stretches {
@@ -78,7 +78,7 @@ impl Stretches {
             }
         }
         let samples = |(_, asked): &(usize, _)| self.sources.stream(*asked, &self.series, span.range);
-        Ok(Piece::Merged(Box::new(Merged::of(wanted.iter().map(samples)))))
+        Ok(Piece::Merged(Box::new(MergedSamples::of(wanted.iter().map(samples)))))
     }
 }
 

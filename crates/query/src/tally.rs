@@ -28,11 +28,11 @@ pub(crate) struct Tally {
     range: Option<(f64, f64)>,
     ends: Option<(f64, f64)>,
     finite_count: u64,
-    sum: Sum,
+    sum: CompensatedSum,
     /// The summed squares of the distances from the mean.
     squares: f64,
     /// Numbers times nanoseconds over 2^64, so that no finite number is too large.
-    integral: Sum,
+    integral: CompensatedSum,
     covered: u64,
     severity_max: Severity,
 }
@@ -174,7 +174,7 @@ impl Tally {
 
 /// A sum that carries along what rounding cuts off (Neumaier), and a scaled one for numbers whose sum is beyond floats.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sum {
+pub(crate) struct CompensatedSum {
     sum: f64,
     rest: f64,
     scaled: f64,
@@ -183,7 +183,7 @@ pub(crate) struct Sum {
 /// Small enough that 2^64 of the largest floats do not overflow.
 const SCALE: f64 = 1.0 / 18_446_744_073_709_551_616.0;
 
-impl Sum {
+impl CompensatedSum {
     pub(crate) fn add(&mut self, number: f64) {
         let sum = self.sum + number;
         self.rest += if self.sum.abs() >= number.abs() { (self.sum - sum) + number } else { (number - sum) + self.sum };

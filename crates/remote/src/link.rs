@@ -97,6 +97,14 @@ impl Link {
         }
     }
 
+    /// The answer to an order, which is sent once: it may be carried out though no answer comes.
+    pub(crate) fn order(self: &Arc<Link>, call: &Call) -> Result<Items, SourceError> {
+        match self.away() {
+            Some(trouble) => Err(self.error(&trouble)),
+            None => self.ask_anew(call).map_err(|error| self.lost(&error)),
+        }
+    }
+
     fn ask_anyway(self: &Arc<Link>, call: &Call) -> io::Result<Items> {
         let request = http::request(call, &self.address);
         // One that was kept may have been closed by the other side meanwhile.
@@ -107,8 +115,13 @@ impl Link {
                 return Ok(Items::new(self, kept, answer));
             }
         }
+        self.ask_anew(call)
+    }
+
+    /// Asks by a connection of its own.
+    fn ask_anew(self: &Arc<Link>, call: &Call) -> io::Result<Items> {
         let mut connection = self.connect()?;
-        let answer = connection.send(&request, self)?;
+        let answer = connection.send(&http::request(call, &self.address), self)?;
         Ok(Items::new(self, connection, answer))
     }
 

@@ -54,10 +54,10 @@ impl Remote {
         Ok(Remote { link, name, keyed_by, role, pvs, _looker: looker })
     }
 
-    /// Asks what nodes of a cluster ask of each other, and reads the whole answer.
-    pub fn ask_cluster(&self, question: Vec<u8>) -> Result<Vec<u8>, SourceError> {
-        let mut answer = None;
-        for item in self.link.ask(&Call::Cluster { question })? {
+    /// Asks what nodes of a cluster ask of each other, an order once alone, and reads the whole answer.
+    pub fn ask_cluster(&self, question: Vec<u8>, is_order: bool) -> Result<Vec<u8>, SourceError> {
+        let (call, mut answer) = (Call::Cluster { question }, None);
+        for item in if is_order { self.link.order(&call) } else { self.link.ask(&call) }? {
             match item? {
                 Item::Cluster(bytes) => answer = Some(bytes),
                 _ => return Err(self.nonsense()),

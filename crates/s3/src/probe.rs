@@ -7,14 +7,23 @@ use shared::{Error, Result};
 
 use crate::{failure::failed, store::S3};
 
+/// How many attempts are made while no answer comes: the server may be slow for a moment.
+const ATTEMPTS: usize = 3;
+
 /// Writes an object of its own where there is none and where there is one, and replaces it with a wrong and with the right ETag.
 pub(crate) fn conditions(s3: &S3) -> Result<()> {
-    let unique = RandomState::new().hash_one("probe");
-    let path = s3.path("try", "probe", &format!("{unique:016x}"))?;
-    let result = tried(s3, &path);
-    // The object is in nobody's way if it stays.
-    let removed = s3.runtime.block_on(s3.client.delete(&path));
-    result.and(removed.map_err(|failure| failed(&format!("remove {path}"), failure)))
+    let mut tries = 0;
+    loop {
+        let unique = RandomState::new().hash_one("probe");
+        let path = s3.path("try", "probe", &format!("{unique:016x}"))?;
+        let result = tried(s3, &path);
+        // The object is in nobody's way if it stays.
+        let _removed = s3.runtime.block_on(s3.client.delete(&path));
+        tries += 1;
+        if !result.as_ref().is_err_and(Error::is_unknown) || tries == ATTEMPTS {
+            return result;
+        }
+    }
 }
 
 fn tried(s3: &S3, path: &object_store::path::Path) -> Result<()> {

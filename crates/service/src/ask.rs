@@ -18,6 +18,7 @@ use crate::{
     refusal::{Code, Refusal},
     rights::Rights,
     service::Service,
+    without::Without,
 };
 
 /// Whether nobody waits for an answer any more.
@@ -37,6 +38,8 @@ pub struct Ask {
     /// What it does with the PVs that it names.
     wants: Right,
     is_gone: Arc<IsGone>,
+    /// What its answer is made without.
+    pub(crate) without: Arc<Without>,
     /// When its orders are given, if all of them count as one.
     at: Option<Timestamp>,
 }
@@ -71,7 +74,8 @@ impl Ask {
     ) -> Ask {
         let rights = Rights::everywhere(Some(Right::Administer));
         let query = service.behind.query.noting();
-        Ask { service, query, lease, principal, rights, wants: Right::Read, is_gone: Arc::new(is_gone), at: None }
+        let (is_gone, without) = (Arc::new(is_gone), Arc::default());
+        Ask { service, query, lease, principal, rights, wants: Right::Read, is_gone, without, at: None }
     }
 
     /// The same of somebody who may do only that.
@@ -188,7 +192,7 @@ impl Ask {
     }
 
     /// Without which copies the answer is made. From here on none is left out any more: where one fails, so does the answer.
-    pub fn left_out(&self) -> Vec<LeftOut> {
+    pub(crate) fn left_out(&self) -> Vec<LeftOut> {
         self.query.left_out()
     }
 

@@ -118,6 +118,11 @@ struct Held {
 }
 
 impl Lease {
+    /// Another lease of nothing of the same budget, for what stays behind when the answer was sent; no share pays for that.
+    pub(crate) fn beside(&self) -> Lease {
+        self.budget.lease()
+    }
+
     /// Of which budget it is.
     pub(crate) fn budget(&self) -> &Budget {
         &self.budget

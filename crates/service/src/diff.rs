@@ -5,24 +5,27 @@
 
 use std::{cmp::Ordering, time::Duration};
 
-use query::{Cut, Series};
+use query::{Series, in_shares};
 use sample::{Sample, TimeRange, Timestamp};
 
 use crate::{
     ask::Ask,
+    meant::Meant,
     refusal::{Code, Refusal},
 };
 
 /// What a row takes until it is sent: two samples that are small, and a name.
 const ROW_BYTES: usize = 512;
+/// So many PVs are worth a thread of their own.
+const PVS_A_THREAD: usize = 256;
 
 /// A PV that is compared.
 #[derive(Clone, Debug)]
-pub struct Compared {
+pub struct ComparedPv {
     /// By which name it was asked for.
     pub name: String,
-    /// None if there is no such PV.
-    pub series: Option<Series>,
+    /// What that stands for.
+    pub meant: Meant,
 }
 
 /// What became of a PV between two times.
@@ -42,6 +45,17 @@ pub struct DiffRow {
     pub score: Option<f64>,
 }
 
+/// What there is to say of some PVs.
+#[derive(Clone, Debug, Default)]
+pub struct Compared {
+    /// In order.
+    pub rows: Vec<DiffRow>,
+    /// The names that nobody has.
+    pub unknown: Vec<String>,
+    /// Those for which nobody answers at present, with the reasons.
+    pub untold: Vec<(String, String)>,
+}
+
 /// What is compared, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct DiffWanted {
@@ -56,31 +70,49 @@ pub struct DiffWanted {
 }
 
 impl Ask {
-    /// The rows in order, and the names that nobody has.
-    pub fn diff(&self, pvs: Vec<Compared>, wanted: DiffWanted) -> Result<(Vec<DiffRow>, Vec<String>), Refusal> {
+    /// What became of these PVs.
+    pub fn diff(&self, pvs: Vec<ComparedPv>, wanted: DiffWanted) -> Result<Compared, Refusal> {
         if wanted.before > wanted.after {
             let message = format!("the second time ({}) lies before the first ({})", wanted.after, wanted.before);
             return Err(Refusal::new(Code::BadRange, message));
         }
         self.lease.grow_by(pvs.len(), ROW_BYTES)?;
-        let (mut rows, mut unknown) = (Vec::new(), Vec::new());
-        for (index, Compared { name, series }) in pvs.into_iter().enumerate() {
+        let mut all = Compared::default();
+        for share in in_shares(&pvs, PVS_A_THREAD, |share| self.compare_all(share, wanted)) {
+            let Compared { rows, unknown, untold } = share?;
+            all.rows.extend(rows);
+            all.unknown.extend(unknown);
+            all.untold.extend(untold);
+        }
+        all.rows.sort_by(more_changed);
+        Ok(all)
+    }
+
+    /// Like `diff`, but leaves the rows in the order of the PVs.
+    fn compare_all(&self, pvs: &[ComparedPv], wanted: DiffWanted) -> Result<Compared, Refusal> {
+        let mut all = Compared::default();
+        for (index, ComparedPv { name, meant }) in pvs.iter().enumerate() {
             if index % 64 == 0 {
                 self.go_on()?;
             }
-            match series {
-                Some(series) => rows.extend(self.compare(name, &series, wanted)?),
-                None => unknown.push(name),
+            match meant {
+                Meant::Series(entry, series) => match self.told(entry, || self.compare(name, series, wanted))? {
+                    Ok(row) => all.rows.extend(row),
+                    Err(why) => all.untold.push((name.clone(), why)),
+                },
+                Meant::Untold(why) => all.untold.push((name.clone(), why.clone())),
+                Meant::Nothing => all.unknown.push(name.clone()),
             }
         }
-        rows.sort_by(more_changed);
-        Ok((rows, unknown))
+        Ok(all)
     }
 
     /// None if it did not change and is not wanted then.
-    fn compare(&self, name: String, series: &Series, wanted: DiffWanted) -> Result<Option<DiffRow>, Refusal> {
-        let before = self.last_before(series, wanted.before)?;
+    fn compare(&self, name: &str, series: &Series, wanted: DiffWanted) -> Result<Option<DiffRow>, Refusal> {
         let after = self.last_before(series, wanted.after)?;
+        // What held at the first time already is what held at both.
+        let held = after.as_ref().is_none_or(|after| after.time <= wanted.before);
+        let before = if held { after.clone() } else { self.last_before(series, wanted.before)? };
         let is_same = match (&before, &after) {
             (Some(before), Some(after)) => {
                 before.value.identical(&after.value) && before.alarm.severity == after.alarm.severity
@@ -104,7 +136,7 @@ impl Ask {
             _ if is_same => Some(0.0),
             _ => Some(f64::INFINITY),
         };
-        Ok(Some(DiffRow { name, before, after, change, spread, score }))
+        Ok(Some(DiffRow { name: name.to_owned(), before, after, change, spread, score }))
     }
 
     /// The standard deviation of what was recorded before; none if that was nothing, or no numbers.
@@ -113,7 +145,7 @@ impl Ask {
         if range.t0 >= range.t1 {
             return Ok(None);
         }
-        let bin = self.bins(series.clone(), range, Cut::Equal(1))?.next().transpose()?;
+        let bin = self.amount(series, range)?;
         Ok(bin.map(|bin| bin.std).filter(|std| std.is_finite()))
     }
 }

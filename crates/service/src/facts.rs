@@ -1,6 +1,6 @@
 //! Facts: which PVs there are, how each fares, and who changed what. PVs that whoever asks does not see are as if they were not there.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use archive::{
     Action, AuditRecord, Brief, Deletion, Group, PvEntry, PvId, PvName, PvSettings, PvSize, RemovedPv, RuleName, Sense,
@@ -8,7 +8,12 @@ use archive::{
 };
 use sample::Timestamp;
 
-use crate::{ask::Ask, clock::now, refusal::Refusal};
+use crate::{
+    ask::Ask,
+    clock::now,
+    refusal::Refusal,
+    table::{Asked, Table},
+};
 
 /// So many lines of the audit are looked at together where not all of them are seen.
 const AUDIT_LINES: usize = 4096;
@@ -134,7 +139,7 @@ impl Ask {
     /// What a PV has in segments; none if that is nothing.
     pub fn size(&self, pv: PvId) -> Result<Option<PvSize>, Refusal> {
         self.recorded(pv)?;
-        Ok(self.sizes().remove(&pv))
+        Ok(self.listed().behind.storage.size(pv))
     }
 
     /// The same of every PV that has something there, for lists of those that are seen.
@@ -191,5 +196,28 @@ impl Ask {
             Refusal::unknown_pv(name)
                 .hint("several removed PVs of one name are told apart as pv=%23NUMBER; see /api/v1/removed")
         })
+    }
+
+    /// All PVs as they stand now.
+    pub(crate) fn table_now(&self, with_sizes: bool) -> Result<Arc<Table>, Refusal> {
+        let service = self.listed();
+        let behind = &service.behind;
+        let asked = Asked {
+            directory: &*behind.directory,
+            standing: &*behind.standing,
+            storage: &*behind.storage,
+            query: &service.archive_alone,
+        };
+        service.tables.now(&asked, with_sizes, &self.lease)
+    }
+
+    /// Those things whose PVs are seen.
+    pub(crate) fn those_seen<T>(&self, mut things: Vec<T>, pv: impl Fn(&T) -> Option<PvId>) -> Vec<T> {
+        if !self.sees_all() {
+            let pvs: Vec<Option<PvId>> = things.iter().map(&pv).collect();
+            let mut entries = self.listed().behind.directory.entries_of(&pvs).into_iter();
+            things.retain(|_| entries.next().flatten().is_some_and(|entry| self.sees(&entry)));
+        }
+        things
     }
 }

@@ -31,30 +31,44 @@ impl Ask {
 
     /// The PV of that name or alias.
     pub fn pv(&self, name: &str) -> Result<PvEntry, Refusal> {
-        let entry = self.seen(name).ok_or_else(|| unknown(name))?;
+        let entry = self.seen(name).ok_or_else(|| self.unknown(name))?;
         self.needs_alias(&entry, name)?;
         Ok(entry)
     }
 
+    /// The PV of that name, or the one of whose field it is the name if it is one, with the path of that field.
+    pub(crate) fn owner<'n>(&self, name: &'n str) -> Option<(PvEntry, Option<&'n str>)> {
+        if let Some(entry) = self.find(name) {
+            return Some((entry, None));
+        }
+        let dots = name.match_indices('.').map(|(dot, _)| dot).take_while(|dot| *dot <= NAME_BYTES_MAX);
+        let mut parts = dots.map(|dot| (&name[..dot], &name[dot + 1..]));
+        parts.find_map(|(pv, path)| Some((self.find(pv)?, Some(path))))
+    }
+
     /// The PV of that name, or one field of it if its values are structures: `PV.field.of.field`, or what `field` says.
     pub fn series(&self, name: &str, field: Option<&str>) -> Result<(PvEntry, Series), Refusal> {
-        let (entry, path) = match self.find(name) {
-            Some(entry) => (entry, None),
-            None => {
-                let dots = name.match_indices('.').map(|(dot, _)| dot).take_while(|dot| *dot <= NAME_BYTES_MAX);
-                let parts = dots.map(|dot| (&name[..dot], &name[dot + 1..]));
-                let mut owners = parts.filter_map(|(pv, path)| Some((self.find(pv)?, Some(path))));
-                owners.next().ok_or_else(|| unknown(name))?
-            }
-        };
-        let Some(path) = field.or(path) else { return Ok((entry.clone(), entry.id.into())) };
+        let (entry, path) = self.owner(name).ok_or_else(|| self.unknown(name))?;
+        let series = self.series_of(&entry, name, path, field)?;
+        Ok((entry, series))
+    }
+
+    /// The same of a PV that is found already, by that name, with the path in it.
+    pub(crate) fn series_of(
+        &self,
+        entry: &PvEntry,
+        name: &str,
+        path: Option<&str>,
+        field: Option<&str>,
+    ) -> Result<Series, Refusal> {
+        let Some(path) = field.or(path) else { return Ok(entry.id.into()) };
         let fields = self.fields(entry.id)?;
         let is_there = fields.iter().any(|(known, _)| known == path);
         // Of one that retention has taken from all structures there are the gaps.
         let is_expired =
             !is_there && self.recorded(entry.id)?.listed.expired_fields(entry.id)?.iter().any(|known| known == path);
         if fields.is_empty() && field.is_none() && !is_expired {
-            return Err(unknown(name));
+            return Err(self.unknown(name));
         }
         if !is_there && !is_expired {
             let message = format!("{} has no field called {:?}", entry.name, shortened(path));
@@ -63,11 +77,17 @@ impl Ask {
                 false => format!("GET /api/v1/pvs/{} lists its fields", entry.name),
             }));
         }
-        let series = Series { pv: entry.id, field: Some(path.into()) };
-        Ok((entry, series))
+        Ok(Series { pv: entry.id, field: Some(path.into()) })
     }
-}
 
-fn unknown(name: &str) -> Refusal {
-    Refusal::unknown_pv(name).hint("GET /api/v1/pvs?match= finds names")
+    /// That no PV is called so; or that nobody can say, where a part of the list is not known.
+    pub fn unknown(&self, name: &str) -> Refusal {
+        match self.listed().behind.directory.lacks() {
+            None => Refusal::unknown_pv(name).hint("GET /api/v1/pvs?match= finds names"),
+            Some(why) => {
+                let message = format!("nobody can say whether a PV is called {:?}: {why}", shortened(name));
+                Refusal::new(Code::StoreRefused, message)
+            }
+        }
+    }
 }

@@ -123,7 +123,8 @@ impl Ask {
     /// Puts the samples of one PV to those of another, whose alias it becomes; gives how many they were. What was recorded of the first
     /// one is kept where it is until it is purged.
     pub fn append_pv(&self, older: &PvEntry, newer: &PvEntry) -> Result<u64, Refusal> {
-        self.ordered(Right::Administer, &[older.id, newer.id])?;
+        let curator = self.ordered(Right::Administer, &[older.id, newer.id])?.curator;
+        curator.may_be_alias(newer.id, &older.name).map_err(|error| self.failed(error))?;
         let name = format!("append {} to {}", older.name, newer.name);
         // Each time anew: the older PV may have come back and recorded more; what is there already is dropped as a repeat.
         let mut import = self.import(&name, &now().to_string(), None)?;

@@ -1,14 +1,12 @@
 //! Which PVs a pattern names: fragments, globs and regular expressions over the sorted list of names.
 
 use std::{
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
 use archive::{NameChunk, Named, Names, glob_as_regex};
+use query::{Permit, Permits, processors, side_by_side};
 use regex::{Regex, RegexBuilder};
 
 use crate::{
@@ -123,17 +121,12 @@ impl Pattern {
         if matches!(self, Pattern::Everything) {
             return Ok(names.iter().collect());
         }
-        let cores = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+        let cores = processors().min(THREADS_MAX);
         let threads = if names.len() > NAMES_ALONE_MAX { cores } else { 1 };
         let share = names.chunks().len().div_ceil(threads).max(1);
-        let mut shares = names.chunks().chunks(share);
-        let first = shares.next().unwrap_or_default();
-        let founds: Result<Vec<Found<'a>>, Refusal> = std::thread::scope(|scope| {
-            let others: Vec<_> = shares.map(|share| scope.spawn(|| self.within(share, search))).collect();
-            let own = self.within(first, search);
-            let others = others.into_iter().map(|thread| thread.join().expect("a search never panics"));
-            std::iter::once(own).chain(others).collect()
-        });
+        let shares: Vec<_> = names.chunks().chunks(share).collect();
+        let founds = side_by_side(&shares, threads, |share| self.within(share, search)).into_iter();
+        let founds: Result<Vec<Found<'a>>, Refusal> = founds.collect();
         let (at_start, elsewhere): (Vec<_>, Vec<_>) =
             founds?.into_iter().map(|found| (found.at_start, found.elsewhere)).unzip();
         Ok(at_start.into_iter().chain(elsewhere).flatten().collect())
@@ -187,19 +180,19 @@ fn with_room<T>(text: &str, room: &Lease, compiled: impl FnOnce() -> Result<T, R
     made
 }
 
-static LONG_SEARCHES: AtomicUsize = AtomicUsize::new(0);
+static LONG_SEARCHES: Permits = Permits::of(LONG_SEARCHES_MAX);
 
 /// A search through all names while it goes on. One that takes long must be one of few.
 struct Search<'s> {
     begun: Instant,
-    is_long: OnceLock<bool>,
+    long: OnceLock<Option<Permit<'s>>>,
     is_abandoned: &'s (dyn Fn() -> bool + Sync),
-    long_searches: &'s AtomicUsize,
+    long_searches: &'s Permits,
 }
 
 impl<'s> Search<'s> {
-    fn begin(is_abandoned: &'s (dyn Fn() -> bool + Sync), long_searches: &'s AtomicUsize) -> Search<'s> {
-        Search { begun: Instant::now(), is_long: OnceLock::new(), is_abandoned, long_searches }
+    fn begin(is_abandoned: &'s (dyn Fn() -> bool + Sync), long_searches: &'s Permits) -> Search<'s> {
+        Search { begun: Instant::now(), long: OnceLock::new(), is_abandoned, long_searches }
     }
 
     /// Refuses to go on with a search that takes too long, or is for nobody any more.
@@ -208,11 +201,7 @@ impl<'s> Search<'s> {
         if passed < SHORT_SEARCH {
             return Ok(());
         }
-        let may_be_long = || {
-            let one_more = |searches: usize| (searches < LONG_SEARCHES_MAX).then_some(searches + 1);
-            self.long_searches.fetch_update(Relaxed, Relaxed, one_more).is_ok()
-        };
-        if !*self.is_long.get_or_init(may_be_long) {
+        if self.long.get_or_init(|| self.long_searches.take()).is_none() {
             let message =
                 format!("{LONG_SEARCHES_MAX} patterns are being compared already that take as long as this one");
             return Err(Refusal::busy(message).hint("ask again in a second, or with a simpler pattern"));
@@ -222,14 +211,6 @@ impl<'s> Search<'s> {
             return Err(Refusal::new(Code::TooLarge, message).hint("give a simpler pattern"));
         }
         if (self.is_abandoned)() { Err(Refusal::new(Code::BadRequest, "the client has gone")) } else { Ok(()) }
-    }
-}
-
-impl Drop for Search<'_> {
-    fn drop(&mut self) {
-        if self.is_long.get() == Some(&true) {
-            self.long_searches.fetch_sub(1, Relaxed);
-        }
     }
 }
 
@@ -342,7 +323,7 @@ mod tests {
     fn a_search_that_takes_long_is_one_of_few_and_ends_when_nobody_waits_for_it() {
         let names: Vec<String> = (0..200_000).map(|i| format!("{}{i:06}", "ab".repeat(100))).collect();
         let named = |(name, id): (&String, u32)| Named { name: PvName::new(name).unwrap(), pv: PvId(id) };
-        let (names, long) = (Names::of(names.iter().zip(0..).map(named).collect()), AtomicUsize::new(0));
+        let (names, long) = (Names::of(names.iter().zip(0..).map(named).collect()), Permits::of(LONG_SEARCHES_MAX));
         let slow = Pattern::search(r"~a.{60}[ab].{60}[^x]\W", &room()).unwrap();
         let begun = Instant::now();
         let left = slow.found(&names, &Search::begin(&|| true, &long)).unwrap_err();
@@ -353,7 +334,7 @@ mod tests {
         others.iter().for_each(|other| other.go_on().unwrap());
         assert_eq!(slow.found(&names, &Search::begin(&|| false, &long)).unwrap_err().code(), Code::Busy);
         drop(others);
-        assert_eq!(long.load(Relaxed), 0);
+        assert_eq!(long.taken(), 0);
     }
 
     /// Prints what compiling takes: `cargo test -p web what_compiling_takes -- --ignored --nocapture`.
@@ -387,7 +368,7 @@ mod tests {
 
     fn found_among(names: &[&str], pattern: Result<Pattern, Refusal>) -> Vec<String> {
         let named = |(name, id): (&&str, u32)| Named { name: PvName::recorded(name).unwrap(), pv: PvId(id) };
-        let (names, long) = (Names::of(names.iter().zip(0..).map(named).collect()), AtomicUsize::new(0));
+        let (names, long) = (Names::of(names.iter().zip(0..).map(named).collect()), Permits::of(LONG_SEARCHES_MAX));
         pattern
             .unwrap()
             .found(&names, &Search::begin(&|| false, &long))
@@ -445,7 +426,7 @@ mod tests {
         let names = Names::of((0..1_000_000).map(row).collect());
         let searches =
             ["dev0123456", "*9999*", "SR05:*:VAL2", "*:SEC0?:*", "?R0*", "~^.*9999.*$", "~^SR1[0-9]:SEC0.*VAL1$"];
-        let long = AtomicUsize::new(0);
+        let long = Permits::of(LONG_SEARCHES_MAX);
         for (text, count) in searches.into_iter().zip([1, 280, 1429, 250_000, 100_000, 280, 3571]) {
             let pattern = Pattern::search(text, &room()).unwrap();
             let mut times: Vec<_> = (0..9)

@@ -1,8 +1,7 @@
 //! Near names: what may be meant by a name that nobody has, out of the names that whoever asks may see.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
-use archive::{NAME_BYTES_MAX, Named};
+use archive::NAME_BYTES_MAX;
+use query::Permits;
 
 use crate::ask::Ask;
 
@@ -13,40 +12,48 @@ const LETTERS_MAX: usize = 4;
 /// The names that are kept until the nearest of them are known.
 const KEPT_MAX: usize = 64;
 /// So many requests compare all names at once; the others hear no near names, only how to search.
-const COMPARING_MAX: usize = 2;
-
-static COMPARING: AtomicUsize = AtomicUsize::new(0);
-
-/// One request that compares all names.
-struct Turn;
-
-impl Turn {
-    fn take() -> Option<Turn> {
-        let one_more = |comparing: usize| (comparing < COMPARING_MAX).then_some(comparing + 1);
-        COMPARING.fetch_update(Relaxed, Relaxed, one_more).ok().map(|_| Turn)
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        COMPARING.fetch_sub(1, Relaxed);
-    }
-}
+static COMPARING: Permits = Permits::of(2);
 
 impl Ask {
     /// The names that are most like one, the best first; none if none is.
     pub fn near(&self, name: &str) -> Vec<String> {
-        let Some(_turn) = Turn::take().filter(|_| name.len() <= NAME_BYTES_MAX) else { return Vec::new() };
+        let Some(_turn) = COMPARING.take().filter(|_| name.len() <= NAME_BYTES_MAX) else { return Vec::new() };
         let mut near = Near::to(name);
         for chunk in self.listed().behind.directory.names().chunks() {
             if self.is_abandoned() {
                 return Vec::new();
             }
-            chunk
-                .rows()
-                .iter()
-                .for_each(|named| near.look_at(named, |named| self.sees_all() || self.sees_named(named)));
+            for named in chunk.rows() {
+                near.look_at(named.name.as_str(), || self.sees_all() || self.sees_named(named));
+            }
         }
+        near.best()
+    }
+
+    /// The names, and words of names, that are most like a word, the best first.
+    pub(crate) fn near_words(&self, word: &str) -> Vec<String> {
+        let Some(_turn) = COMPARING.take().filter(|_| word.len() <= NAME_BYTES_MAX) else { return Vec::new() };
+        let mut near = Near::to(word);
+        for chunk in self.listed().behind.directory.names().chunks() {
+            if self.is_abandoned() {
+                return Vec::new();
+            }
+            for named in chunk.rows() {
+                let (name, may_be_told) = (named.name.as_str(), || self.sees_all() || self.sees_named(named));
+                let parts = name.split(|letter: char| !letter.is_alphanumeric()).filter(|part| part.len() < name.len());
+                parts.chain([name]).for_each(|text| near.look_at(text, may_be_told));
+            }
+        }
+        near.best()
+    }
+
+    /// Those of a few texts that are most like one.
+    pub(crate) fn near_texts(&self, text: &str, among: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<String> {
+        if text.len() > NAME_BYTES_MAX {
+            return Vec::new();
+        }
+        let mut near = Near::to(text);
+        among.into_iter().for_each(|other| near.look_at(other.as_ref(), || true));
         near.best()
     }
 
@@ -76,8 +83,7 @@ impl Near {
     }
 
     /// Most names are dismissed by their length, or by the letters that occur in one of both alone.
-    fn look_at(&mut self, named: &Named, may_be_told: impl Fn(&Named) -> bool) {
-        let other = named.name.as_str();
+    fn look_at(&mut self, other: &str, may_be_told: impl Fn() -> bool) {
         if other.len().abs_diff(self.name.len()) > self.allowed {
             return;
         }
@@ -88,7 +94,7 @@ impl Near {
             return;
         }
         let Some(distance) = distance(&self.name, &self.lower, self.allowed) else { return };
-        if may_be_told(named) {
+        if !other.is_empty() && may_be_told() {
             self.found.push((distance, other.to_owned()));
             if self.found.len() > KEPT_MAX {
                 self.keep(TOLD_MAX);
@@ -98,6 +104,7 @@ impl Near {
 
     fn keep(&mut self, count: usize) {
         self.found.sort();
+        self.found.dedup();
         self.found.truncate(count);
         if let Some((worst, _)) = self.found.last().filter(|_| self.found.len() == count) {
             self.allowed = *worst;
@@ -151,7 +158,6 @@ fn distance(a: &[u8], b: &[u8], most: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use archive::{PvId, PvName};
     use proptest::prelude::*;
 
     use super::*;
@@ -159,8 +165,7 @@ mod tests {
     fn near(name: &str, names: &[&str]) -> Vec<String> {
         let mut near = Near::to(name);
         for name in names {
-            let named = Named { name: PvName::new(name).expect("it is a name"), pv: PvId(1) };
-            near.look_at(&named, |named| named.name.as_str() != "SR:HIDDEN");
+            near.look_at(name, || *name != "SR:HIDDEN");
         }
         near.best()
     }

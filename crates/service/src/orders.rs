@@ -130,12 +130,16 @@ impl Ask {
     /// Undoes the deletion of a range.
     pub fn restore_range(&self, number: u64) -> Result<Deletion, Refusal> {
         let all = self.listed().behind.directory.deletions().into_iter();
-        // Of one that is not there the store says so.
         let of = all.filter(|deletion| deletion.number == number).map(|deletion| deletion.pv).next();
-        if of.is_some_and(|pv| self.needs(Right::Read, pv).is_err()) {
-            return Err(Refusal::new(Code::UnknownPv, format!("there is no deletion {number}")));
-        }
-        let orders = self.ordered(Right::Administer, of.as_slice())?;
+        let none = |_| Refusal::new(Code::UnknownPv, format!("there is no deletion {number}"));
+        let orders = match of {
+            Some(pv) => {
+                self.needs(Right::Read, pv).map_err(none)?;
+                self.ordered(Right::Administer, &[pv])?
+            }
+            // The store says that it is not there; or it is, and the list here is behind that of another node.
+            None => self.ordered_of_all(Right::Administer).map_err(none)?,
+        };
         Ok(orders.curator.restore_range(number, &self.by())?)
     }
 

@@ -2,10 +2,16 @@
 
 use std::vec::IntoIter;
 
-use archive::{Brief, Connection, Extent, Named, PvEntry, PvId, PvName, PvSettings, PvState, Status, ledger::Account};
+use archive::{Brief, Connection, Extent, Named, PvEntry, PvId, PvName, PvSettings, PvState, Status};
 use sample::{Element, Metadata, Sample, TimeRange, Timestamp, ValueType};
 
-use crate::{ask::Ask, clock::now, names::Pattern, refusal::Refusal, seen::PVS_AT_ONCE};
+use crate::{
+    ask::Ask,
+    clock::now,
+    names::Pattern,
+    refusal::{Code, Refusal},
+    seen::PVS_AT_ONCE,
+};
 
 /// Which PVs are listed.
 pub struct PvsWanted {
@@ -59,8 +65,12 @@ pub struct PvRow {
     pub value_type: Option<ValueType>,
     /// Its units.
     pub units: Option<String>,
+    /// What the record says of itself, as far as that was recorded.
+    pub description: Option<String>,
     /// Its newest sample.
     pub last: Option<Sample>,
+    /// Why nothing is said of it but what the list has; none where all is said.
+    pub unanswered: Option<String>,
 }
 
 /// Everything about one PV but its samples.
@@ -98,7 +108,7 @@ impl Ask {
     /// Everything about a PV but its samples.
     pub fn details(&self, entry: &PvEntry) -> Result<Details, Refusal> {
         let status = status(self, entry);
-        let row = row(self, entry)?;
+        let row = whole_row(self, entry)?;
         let metadata = self.metadata_at_end(entry.id, TimeRange::ALL)?;
         let extent = self.extent(entry.id)?;
         let is_structure = row.value_type.is_some_and(|value_type| value_type == ValueType::scalar(Element::Structure));
@@ -133,8 +143,38 @@ fn standing(entry: &PvEntry) -> Connection {
     }
 }
 
-/// What a list says about a PV under its own name.
-fn row(ask: &Ask, entry: &PvEntry) -> Result<PvRow, Refusal> {
+/// What a list says about a PV under its own name. Where nobody answers for the PV it has what the list of PVs does, as long as the answer
+/// can still say so.
+pub(crate) fn row(ask: &Ask, entry: &PvEntry) -> Result<PvRow, Refusal> {
+    if let Some(why) = ask.without(entry)? {
+        return Ok(listed_row(ask, entry, why));
+    }
+    match whole_row(ask, entry) {
+        Ok(row) if row.connection != Connection::Unknown => Ok(row),
+        Err(refusal) if refusal.code() != Code::StoreRefused => Err(refusal),
+        told => match (ask.without(entry)?, told) {
+            (Some(why), _) => Ok(listed_row(ask, entry, why)),
+            (None, told) => told,
+        },
+    }
+}
+
+fn listed_row(ask: &Ask, entry: &PvEntry, why: String) -> PvRow {
+    PvRow {
+        name: entry.name.clone(),
+        alias_of: None,
+        settings: ask.as_seen(&entry.settings),
+        connection: Connection::Unknown,
+        since: entry.added,
+        value_type: None,
+        units: None,
+        description: None,
+        last: None,
+        unanswered: Some(why),
+    }
+}
+
+fn whole_row(ask: &Ask, entry: &PvEntry) -> Result<PvRow, Refusal> {
     let status = status(ask, entry);
     let newest = ask.metadata_at_end(entry.id, TimeRange { t0: now(), t1: Timestamp::MAX })?;
     let last = ask.last_before(&entry.id.into(), Timestamp::MAX)?;
@@ -146,25 +186,14 @@ fn row(ask: &Ask, entry: &PvEntry) -> Result<PvRow, Refusal> {
         connection: status.connection,
         since: status.since,
         value_type: last.as_ref().map(|sample| sample.value.value_type()).or(known_type),
+        description: newest.as_ref().and_then(|(_, metadata)| metadata.description.clone()),
         units: newest.and_then(|(_, metadata)| metadata.units),
         last,
+        unanswered: None,
     })
 }
 
 /// How a PV fares; one that acquisition does not know (yet, or any more) stands as its settings say.
 fn status(ask: &Ask, entry: &PvEntry) -> Status {
-    ask.pv_status(entry.id).unwrap_or_else(|| Status {
-        connection: standing(entry),
-        since: entry.added,
-        first_connected: None,
-        last_connected: None,
-        reconnects: 0,
-        counters: Account::default(),
-        last_sample: None,
-        server: None,
-        refusal: None,
-        disabled: false,
-        deadband_at_server: None,
-        lacking: Vec::new(),
-    })
+    ask.pv_status(entry.id).unwrap_or_else(|| Status::standing(standing(entry), entry.added))
 }

@@ -2,8 +2,8 @@
 
 use archive::{Extent, GapScope, PvEntry, PvId, structure::paths};
 use query::{
-    AlignRequest, AlignedTable, AllCarried, Before, Bins, Cut, FieldSamples, Operator, Reduced, Request, Rows, Samples,
-    Series, Span,
+    AlignRequest, AlignedTable, AllCarried, Before, Bin, Bins, Cut, FieldSamples, Operator, Reduced, Request, Rows,
+    Samples, Series, Span,
 };
 use sample::{Gap, Metadata, Sample, TimeRange, Timestamp, Value, ValueType};
 
@@ -29,6 +29,11 @@ impl Ask {
     /// A range cut into bins.
     pub fn bins(&self, series: Series, range: TimeRange, cut: Cut) -> Result<Bins, Refusal> {
         Ok(self.recorded(series.pv)?.query.bins(series, range, cut)?)
+    }
+
+    /// What the samples of a range amount to by themselves.
+    pub(crate) fn amount(&self, series: &Series, range: TimeRange) -> Result<Option<Bin>, Refusal> {
+        Ok(self.recorded(series.pv)?.query.amount(series, range)?)
     }
 
     /// Several PVs on the same times, with the type of each column.

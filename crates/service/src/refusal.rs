@@ -72,7 +72,7 @@ impl Code {
 }
 
 /// Why there is no answer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Refusal {
     code: Code,
     message: String,
@@ -98,6 +98,11 @@ impl Refusal {
     /// No PV is called so.
     pub fn unknown_pv(name: &str) -> Refusal {
         Refusal::new(Code::UnknownPv, format!("no PV of this archive is called {:?}", shortened(name)))
+    }
+
+    /// The same of one of several things that were asked.
+    pub fn within(self, name: &str) -> Refusal {
+        Refusal { message: format!("{name}: {}", self.message), ..self }
     }
 
     /// Of which kind it is.
@@ -133,6 +138,14 @@ pub fn shortened(text: &str) -> &str {
         Some((at, _)) => &text[..at],
         None => text,
     }
+}
+
+/// The first of many names with something between them, and how many more there are.
+pub fn first_few(names: impl ExactSizeIterator<Item = String>, most: usize, between: &str) -> String {
+    let more = names.len().saturating_sub(most);
+    let told: Vec<String> = names.take(most).collect();
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    told.join(between) + &rest
 }
 
 impl From<TimeError> for Refusal {

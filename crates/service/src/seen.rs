@@ -6,7 +6,7 @@ use std::vec::IntoIter;
 use archive::{Brief, PvEntry, PvId};
 use sample::Timestamp;
 
-use crate::{ask::Ask, refusal::Refusal, service::Service};
+use crate::{ask::Ask, refusal::Refusal, service::Service, unanswered::short};
 
 /// How many PVs are looked at together, so that others wait for the locks only that long.
 pub(crate) const PVS_AT_ONCE: usize = 512;
@@ -37,8 +37,16 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// Whether nobody answers for it.
+    pub fn is_unanswered(&self) -> bool {
+        self.brief.is_some_and(|brief| brief.is_unknown())
+    }
+
     /// When its newest sample was. What was taken in this run is known without the store.
     pub fn last_sample(&self, ask: &Ask) -> Option<Timestamp> {
+        if self.is_unanswered() {
+            return None;
+        }
         let taken = self.brief.and_then(|brief| brief.last_sample);
         let stored = || Some(ask.last_before(&self.entry.id.into(), Timestamp::MAX).ok()??.time);
         taken.or_else(|| self.may_have_samples.then(stored).flatten())
@@ -69,14 +77,22 @@ where
     looked_at(ask, look, chunk, Some)
 }
 
-/// All PVs in the order of their names.
+/// All PVs in the order of their names, if somebody answers for each of them: these are lists whose clients take a short one for whole.
 pub(crate) fn all_seen(ask: &Ask, look: Look) -> impl Iterator<Item = Result<Seen, Refusal>> + Send + use<> {
+    let refused = if look == Look::Entry { Ok(()) } else { ask.needs_answers() };
     let mut turns = ask.pvs_in_turn();
     let chunk = move || {
         let entries = turns.next()?;
         Some((vec![(); entries.len()], entries))
     };
-    looked_at(ask, look, chunk, |((), seen)| seen)
+    let known = |seen: Seen| if seen.is_unanswered() { Err(unanswered(&seen)) } else { Ok(seen) };
+    let all = looked_at(ask, look, chunk, |((), seen)| seen).map(move |seen| seen.and_then(known));
+    refused.err().map(Err).into_iter().chain(all)
+}
+
+/// Nobody has answered for a PV since the list was begun.
+pub(crate) fn unanswered(seen: &Seen) -> Refusal {
+    short(&format!("nobody answers for {} at present", seen.entry.name))
 }
 
 /// Looks at the PVs of one chunk of things after the other, each when the rows of the chunk before are taken, and gives what `make` makes
@@ -113,8 +129,9 @@ where
 struct Ready<T> {
     items: IntoIter<T>,
     entries: IntoIter<Option<PvEntry>>,
-    /// One for each PV that exists, if briefs were asked for; so are the next two.
+    /// One for each PV that exists, if briefs were asked for.
     briefs: IntoIter<Option<Brief>>,
+    /// One for each of them for which somebody answers; so is the next.
     samples: IntoIter<bool>,
     metadata: IntoIter<bool>,
 }
@@ -138,6 +155,12 @@ impl<T> Ready<T> {
             Look::Fares | Look::Samples | Look::Metadata => entries.iter().flatten().map(|entry| entry.id).collect(),
         };
         let briefs = if look >= Look::Fares { service.behind.standing.briefs(&pvs) } else { Vec::new() };
+        // Nothing more is asked about PVs whose state is unknown.
+        let mut fares = briefs.iter();
+        let pvs: Vec<PvId> = pvs
+            .into_iter()
+            .filter(|_| !fares.next().is_some_and(|one| one.is_some_and(|one| one.is_unknown())))
+            .collect();
         let samples = if look >= Look::Samples { service.behind.query.may_have_samples(&pvs) } else { Vec::new() };
         let metadata = if look >= Look::Metadata { service.behind.query.may_have_metadata(&pvs)? } else { Vec::new() };
         Ok(Ready {
@@ -153,12 +176,10 @@ impl<T> Ready<T> {
     fn next(&mut self) -> Option<(T, Option<Seen>)> {
         let (item, entry) = (self.items.next()?, self.entries.next()?);
         let Some(entry) = entry else { return Some((item, None)) };
-        let seen = Seen {
-            entry,
-            brief: self.briefs.next().flatten(),
-            may_have_samples: self.samples.next().unwrap_or(true),
-            may_have_metadata: self.metadata.next().unwrap_or(true),
-        };
-        Some((item, Some(seen)))
+        let brief = self.briefs.next().flatten();
+        let is_unknown = brief.is_some_and(|brief| brief.is_unknown());
+        let next = |of: &mut IntoIter<bool>| if is_unknown { true } else { of.next().unwrap_or(true) };
+        let (may_have_samples, may_have_metadata) = (next(&mut self.samples), next(&mut self.metadata));
+        Some((item, Some(Seen { entry, brief, may_have_samples, may_have_metadata })))
     }
 }

@@ -6,7 +6,7 @@ use archive::{Curator, Directory, DirectoryError, Nodes, Orders, PvEntry, Rulebo
 use query::Query;
 use sample::Timestamp;
 
-use crate::{changes::LastChanges, clock::now, losses, policy_source::PolicySource};
+use crate::{changes::LastChanges, clock::now, losses, policy_source::PolicySource, table::Tables};
 
 /// The store and acquisition behind a service, or whatever else answers the same questions.
 pub struct Behind {
@@ -62,6 +62,8 @@ pub struct Service {
     pub(crate) identity: String,
     /// Since when it is there.
     pub started: Timestamp,
+    /// All PVs as lists sort them.
+    pub(crate) tables: Tables,
     /// What the audit says of the last change of each PV.
     last_changes: Mutex<LastChanges>,
 }
@@ -71,7 +73,8 @@ impl Service {
     pub fn new(behind: Behind, policies: PolicySource, identity: String) -> Arc<Service> {
         let (started, last_changes, archive_alone) = (now(), Mutex::default(), behind.query.alone());
         losses::recall(archive_alone.clone(), behind.directory.clone(), behind.standing.clone(), started);
-        Arc::new(Service { behind, archive_alone, policies, identity, started, last_changes })
+        let tables = Tables::default();
+        Arc::new(Service { behind, archive_alone, policies, identity, started, tables, last_changes })
     }
 
     /// When a PV was changed last, or added, as far as the audit was looked at.

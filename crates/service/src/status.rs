@@ -36,6 +36,8 @@ pub struct Status {
     pub old_archives: Vec<SourceHealth>,
     /// The other recorders of the same PVs, each with why it is not asked if it is not.
     pub copies: Vec<(String, Option<String>)>,
+    /// It is a node of a cluster.
+    pub clustered: bool,
     /// What is wrong, a sentence each.
     pub problems: Vec<String>,
 }
@@ -68,6 +70,7 @@ impl Ask {
             weeks: self.weeks(),
             old_archives: service.behind.query.health(),
             copies,
+            clustered: service.behind.nodes.is_some(),
             problems,
         }
     }

@@ -1,7 +1,9 @@
 //! When a condition held: an expression over PVs is read, its names are looked for, and the range is searched. A PV that is not seen is one
 //! that is not there, in an expression too.
 
-use analysis::{Expression, Fault, Found, Kind, Known, Program, Reason, Search, StepError, Tally, Units};
+use analysis::{
+    Bound, Expression, ExpressionFault, Found, Kind, Known, Program, Reason, Search, StepError, Tally, Units,
+};
 use sample::TimeRange;
 
 use crate::{
@@ -29,6 +31,7 @@ impl Ask {
             let message = "the expression is a number, and a condition is needed";
             return Err(Refusal::new(Code::BadRequest, message).hint("compare it with something, as in SR:CURRENT > 3"));
         }
+        self.lease.grow_by(program.tracks() * (program.threads() - 1), TRACK_BYTES)?;
         let query = self.listed().behind.query.clone();
         Ok(When { ask: self.clone(), search: Search::new(query, program, range)? })
     }
@@ -41,6 +44,20 @@ impl Ask {
         self.lease.grow_by(program.tracks(), TRACK_BYTES)?;
         self.lease.grow(program.window_bytes())?;
         Ok(program)
+    }
+
+    /// The same of an expression that may compute with arrays.
+    pub(crate) fn bound(&self, text: &str, range: TimeRange, units: Units) -> Result<Bound, Refusal> {
+        let expression = Expression::parse(text).map_err(|fault| self.faulty(fault))?;
+        let find = &mut |name: &str| self.known(name, range);
+        let bound = expression.bind_arrays(units, find, |fault| self.faulty(fault))?;
+        let (tracks, window_bytes) = match &bound {
+            Bound::Numbers(program) => (program.tracks(), program.window_bytes()),
+            Bound::Arrays(program) => (program.tracks() + program.arrays(), program.window_bytes()),
+        };
+        self.lease.grow_by(tracks, TRACK_BYTES)?;
+        self.lease.grow(window_bytes)?;
+        Ok(bound)
     }
 
     /// What is known of a PV, or of a field of one; none if there is no such PV.
@@ -60,7 +77,7 @@ impl Ask {
         Ok(Some(Known { series, value_type, units, labels }))
     }
 
-    fn faulty(&self, fault: Fault) -> Refusal {
+    fn faulty(&self, fault: ExpressionFault) -> Refusal {
         match &fault.reason {
             Reason::UnknownPv(name) => {
                 let message =

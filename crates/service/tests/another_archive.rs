@@ -2,7 +2,7 @@
 //! is ordered is done to them, and what somebody may not see stays unseen.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     ops::ControlFlow,
     sync::{
         Arc, Mutex,
@@ -11,16 +11,16 @@ use std::{
 };
 
 use archive::{
-    Action, AddRequest, Added, AuditRecord, Brief, By, Change, Connection, Curator, DataFate, Deletion, Directory,
-    DirectoryError, Extent, Fault, FieldName, Group, GroupStatus, Health, Intake, Key, KeyedBy, Manual, Method, Named,
-    Names, OldName, Orders, Partition, Plan, Policies, Principal, Protocol, Purge, Purged, PvEntry, PvId, PvName,
-    PvSettings, PvSize, PvState, Right, RuleName, Rulebook, SampleStream, Source, SourceError, Standing, Status,
-    Storage, Totals, Watermark,
+    Action, AddRequest, Added, AuditRecord, Brief, By, Change, Connection, Cost, Curator, DataFate, Deletion,
+    Directory, DirectoryError, Extent, Fault, FieldName, Group, GroupStatus, Health, Intake, Key, KeyedBy, Manual,
+    Method, Named, Names, OldName, Orders, Partition, Plan, Policies, Principal, Protocol, Purge, Purged, PvEntry,
+    PvId, PvName, PvSettings, PvSize, PvState, Right, RuleName, Rulebook, SampleStream, Source, SourceError, Standing,
+    Status, Storage, Totals, Unanswered, Watermark,
     ledger::{Account, Trouble},
 };
 use query::{Before, Query, Request};
 use sample::{Alarm, Batch, Sample, TimeRange, Timestamp, Value};
-use service::{Ask, Behind, Budget, Code, Pattern, PolicySource, PvsWanted, Rights, Service};
+use service::{Ask, Behind, Budget, Code, Meant, Pattern, PolicySource, PvsWanted, Rights, Service, Short};
 
 /// What the archive has.
 #[derive(Debug, Default)]
@@ -30,6 +30,8 @@ struct Shelf {
     /// A number a second from the beginning of 1970.
     samples: BTreeMap<PvId, Vec<f64>>,
     audit: Vec<AuditRecord>,
+    /// For these nobody answers.
+    silent: BTreeSet<PvId>,
 }
 
 /// The archive, and how often it was asked for PVs one by one and in pages.
@@ -64,6 +66,13 @@ impl Shelves {
         let entry = PvEntry { id, name, settings, added: at(0) };
         shelf.entries.insert(id, entry.clone());
         entry
+    }
+
+    /// From now on nobody answers for the PV of that name, or somebody does again.
+    fn silence(&self, name: &str, is_silent: bool) {
+        let pv = self.find(name).expect("it is there").id;
+        let mut shelf = self.shelf.lock().expect("nobody panics");
+        _ = if is_silent { shelf.silent.insert(pv) } else { shelf.silent.remove(&pv) };
     }
 
     fn read<T>(&self, read: impl FnOnce(&Shelf) -> T) -> T {
@@ -122,6 +131,9 @@ impl Source for Shelves {
     }
 
     fn last_before(&self, key: Key<'_>, time: Timestamp) -> Result<Option<Sample>, SourceError> {
+        if key.number().is_some_and(|pv| self.read(|shelf| shelf.silent.contains(&pv))) {
+            return Err(SourceError { cost: Cost::UntilBack, message: "nobody has that shelf".to_owned() });
+        }
         let all = TimeRange { t0: Timestamp::MIN, t1: Timestamp::MAX };
         let batches = self.samples(key, all).collect::<Result<Vec<Batch>, _>>()?;
         Ok(batches.iter().map(|batch| batch.get(0)).rfind(|sample| sample.time <= time))
@@ -342,6 +354,20 @@ impl Standing for Shelves {
         vec![None; pvs.len()]
     }
 
+    fn unanswered(&self) -> Vec<Unanswered> {
+        let silent: Vec<PvId> = self.read(|shelf| shelf.silent.iter().copied().collect());
+        silent.into_iter().filter_map(|pv| self.unanswered_of(pv)).collect()
+    }
+
+    fn unanswered_of(&self, pv: PvId) -> Option<Unanswered> {
+        let part = || format!("shelf {}", pv.0);
+        self.read(|shelf| shelf.silent.contains(&pv)).then(|| Unanswered {
+            part: part(),
+            names: Some(1),
+            why: "nobody has that shelf".to_owned(),
+        })
+    }
+
     fn totals(&self) -> Totals {
         Totals { searching: self.read(|shelf| shelf.entries.len() as u64), ..Totals::default() }
     }
@@ -449,4 +475,60 @@ fn long_lists_are_asked_for_a_page_at_a_time() {
     let some = Rights::everywhere(None).or_by_name(|name| name.ends_with('7').then_some(Right::Read));
     assert_eq!(shelves.asked_with(some).all_pvs().count(), 500);
     assert_eq!((shelves.pages.load(Relaxed), shelves.single.load(Relaxed)), (2 * pages, 0));
+}
+
+fn names(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+#[test]
+fn where_nobody_answers_for_some_pvs_the_others_are_told_and_the_answer_says_of_which_nothing_is() {
+    let shelves = Shelves::of(["A:1", "A:2", "A:3"]);
+    shelves.silence("A:2", true);
+    let (ask, asked_for) = (shelves.asked(), names(&["A:1", "A:2", "A:4"]));
+    let meant = ask.meant(&asked_for, Short::Said).expect("the others are told");
+    assert!(matches!(&meant[0], Meant::Series(entry, _) if entry.name.as_str() == "A:1"), "{meant:?}");
+    assert!(matches!(&meant[1], Meant::Untold(why) if why == "nobody has that shelf"), "{meant:?}");
+    assert!(matches!(meant[2], Meant::Nothing), "{meant:?}");
+    assert_eq!(ask.noted().len(), 1);
+    assert_eq!(ask.made_without(), ["without shelf 1 (1 names): nobody has that shelf"]);
+
+    let ask = shelves.asked();
+    let refusal = ask.meant(&asked_for, Short::Refused).expect_err("all are wanted, or nothing");
+    let told = "1 of the 3 PVs cannot be told, A:2: shelf 1: nobody has that shelf";
+    assert_eq!((refusal.code(), refusal.message()), (Code::StoreRefused, told));
+    assert_eq!(ask.made_without(), Vec::<String>::new());
+}
+
+#[test]
+fn a_pv_whose_node_is_back_in_a_moment_is_not_missing() {
+    let shelves = Shelves::of(["A:1", "A:2"]);
+    shelves.silence("A:2", true);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            shelves.silence("A:2", false);
+        });
+        let ask = shelves.asked();
+        let meant = ask.meant(&names(&["A:1", "A:2"]), Short::Said).expect("they are there");
+        assert!(meant.iter().all(|meant| matches!(meant, Meant::Series(..))), "{meant:?}");
+        assert_eq!(ask.noted(), []);
+    });
+}
+
+#[test]
+fn a_pv_that_is_lost_while_an_answer_is_made_is_left_out_until_the_answer_has_said_what_it_is_made_without() {
+    let shelves = Shelves::of(["A:1", "A:2"]);
+    let ask = shelves.asked();
+    let value = |text: &str| {
+        let entry = ask.pv(text).expect("it is there");
+        ask.told(&entry, || ask.last_before(&entry.id.into(), Timestamp::MAX))
+    };
+    assert_eq!(value("A:1").expect("it is told"), Ok(Some(sample(2, 2.0))));
+    shelves.silence("A:1", true);
+    assert_eq!(value("A:1").expect("the answer can say so"), Err("nobody has that shelf".to_owned()));
+    assert_eq!(ask.made_without().len(), 1);
+    assert_eq!(value("A:1").expect("it was said"), Err("nobody has that shelf".to_owned()));
+    shelves.silence("A:2", true);
+    assert_eq!(value("A:2").expect_err("it would stay unsaid").code(), Code::StoreRefused);
 }

@@ -21,7 +21,7 @@ use crate::{
     pieces::{read_at, read_whole},
     seam::{Created, MAX_ROW_LEN, MAX_VALUE_LEN, Shared, Swapped},
     settle,
-    twin::{Faults, Net, Seed},
+    twin::{FaultRates, Net, Seed},
 };
 
 /// This many writers race for one row.
@@ -219,7 +219,7 @@ pub fn beats(shared: &dyn Shared, folder: &str) {
 pub fn unknown(shared: &Arc<dyn Shared>, folder: &str) {
     let journal = format!("{folder}/unknown");
     let net = Net::new(shared.clone());
-    let faults = Faults { lost: 250, unanswered: 250, ..Faults::default() };
+    let faults = FaultRates { lost: 250, unanswered: 250, ..FaultRates::default() };
     let link = net.link(faults, Seed::new(11), None);
     let (unknowns, mut value) = (AtomicUsize::new(0), None::<Vec<u8>>);
     let again = |settled: &dyn Fn() -> bool| {
@@ -247,9 +247,9 @@ pub fn unknown(shared: &Arc<dyn Shared>, folder: &str) {
 }
 
 /// A node whose log has ten frames of one byte, and one segment.
-struct Disk;
+struct TestDisk;
 
-impl Local for Disk {
+impl Local for TestDisk {
     fn log(&self, from: u64, _max: usize) -> io::Result<Option<LogRun>> {
         let bytes = (from..10).map(|frame| frame as u8).collect();
         let frames = Frames { first: from, end: 10 };
@@ -266,11 +266,11 @@ impl Local for Disk {
 pub fn ownership(shared: &Arc<dyn Shared>, shard: &Shard) {
     let take = |node| Owner::take(shared.clone(), shard.clone(), node, 1, 0, Settings::default()).expect("a takeover");
     let mut first = take("node-1");
-    first.advance(Duration::ZERO, &Disk).expect("a commit");
+    first.advance(Duration::ZERO, &TestDisk).expect("a commit");
     assert_eq!(first.durable(), 10);
     let segments = vec!["2026-W47/000000000001.seg".to_owned()];
     first.change(Plan { segments, flushed: vec![(Epoch(1), 6)], catalogue: vec![1; 100_000], ..Plan::default() });
-    first.advance(Duration::from_secs(1), &Disk).expect("a flush");
+    first.advance(Duration::from_secs(1), &TestDisk).expect("a flush");
 
     let mut second = take("node-2");
     assert_eq!(second.epoch(), Epoch(2));
@@ -286,7 +286,7 @@ pub fn ownership(shared: &Arc<dyn Shared>, shard: &Shard) {
     assert_eq!(part, [7, 7]);
 
     first.change(Plan::default());
-    let error = first.advance(Duration::from_secs(2), &Disk).expect_err("it has a successor");
+    let error = first.advance(Duration::from_secs(2), &TestDisk).expect_err("it has a successor");
     assert!(matches!(error, Error::Taken { epoch: Epoch(2), .. }), "{error}");
     assert_eq!(Image::read(&**shared, shard, &mut ()).expect("the journal"), image);
 }

@@ -35,8 +35,8 @@ impl Follow {
         self.image.as_ref()
     }
 
-    /// Takes what the journal has by now; says whether the catalogue is another one. After an error the catalogue is begun anew with the next
-    /// call, as nobody knows how far it has come.
+    /// Takes what the journal has by now; says whether the catalogue is another one. A row that cannot be read is told by the next call where
+    /// rows before it were taken. After an error the catalogue is begun anew, as nobody knows how far it has come.
     pub fn catch_up(&mut self, catalogue: &mut dyn Catalogue) -> Result<bool> {
         let Some(image) = self.image.take() else {
             self.image = Some(Image::read(&*self.shared, &self.shard, catalogue)?);
@@ -55,7 +55,11 @@ impl Follow {
             };
             let is_all = rows.len() < max;
             for bytes in rows {
-                changed |= self.take(&mut image, &bytes, catalogue)?;
+                match self.read(&image, &bytes) {
+                    Ok((row, entry)) => changed |= self.take(&mut image, &row, &entry, catalogue)?,
+                    Err(_) if changed => return Ok(true),
+                    Err(error) => return Err(error),
+                }
             }
             if is_all {
                 self.image = Some(image);
@@ -65,15 +69,19 @@ impl Follow {
         }
     }
 
-    /// Takes a row; says whether it is a change of the catalogue.
-    fn take(&self, image: &mut Image, bytes: &[u8], catalogue: &mut dyn Catalogue) -> Result<bool> {
-        let seq = image.next();
-        let row = Row::decode(&self.shard, seq, bytes)?;
-        let entry = row.open(&*self.shared, &self.shard, seq)?;
-        if let Entry::Change(change) = &entry {
-            restored(&self.shard, catalogue.apply(seq, &change.catalogue))?;
+    /// What the next row says.
+    fn read(&self, image: &Image, bytes: &[u8]) -> Result<(Row, Entry)> {
+        let row = Row::decode(&self.shard, image.next(), bytes)?;
+        let entry = row.open(&*self.shared, &self.shard, image.next())?;
+        Ok((row, entry))
+    }
+
+    /// Takes it; says whether it is a change of the catalogue.
+    fn take(&self, image: &mut Image, row: &Row, entry: &Entry, catalogue: &mut dyn Catalogue) -> Result<bool> {
+        if let Entry::Change(change) = entry {
+            restored(&self.shard, catalogue.apply(image.next(), &change.catalogue))?;
         }
-        image.apply(&self.shard, &row, &entry)?;
+        image.apply(&self.shard, row, entry)?;
         Ok(matches!(entry, Entry::Change(_)))
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     error::{Error, Result},
     ids::{Epoch, Frames},
-    image::{Image, Position},
+    image::{EpochPosition, Image},
     keys::Shard,
     owner::Owner,
 };
@@ -65,7 +65,7 @@ impl Owner {
     }
 }
 
-fn position<'a>(image: &'a Image, shard: &Shard, epoch: Epoch) -> Result<&'a Position> {
+fn position<'a>(image: &'a Image, shard: &Shard, epoch: Epoch) -> Result<&'a EpochPosition> {
     let what = || format!("epoch {epoch} of shard {shard}");
     image.positions().get(&epoch).ok_or_else(|| Error::damaged(what(), "the journal has no seal of it"))
 }

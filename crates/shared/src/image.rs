@@ -48,7 +48,7 @@ impl Catalogue for () {
 
 /// What became of the frames of an epoch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Position {
+pub struct EpochPosition {
     /// The number of its first frame.
     pub first: u64,
     /// Those below were committed.
@@ -59,7 +59,7 @@ pub struct Position {
     pub runs: Vec<Run>,
 }
 
-impl Position {
+impl EpochPosition {
     /// Frames below are safe in the shared store, one way or the other.
     pub fn durable(&self) -> u64 {
         self.committed.max(self.flushed)
@@ -78,7 +78,7 @@ pub struct Image {
     epoch: Epoch,
     checkpoint: Option<Seq>,
     catalogue: Option<Object>,
-    positions: BTreeMap<Epoch, Position>,
+    positions: BTreeMap<Epoch, EpochPosition>,
     segments: BTreeMap<String, Object>,
     /// The bodies of rows that lie apart, from the newest checkpoint on.
     bodies: BTreeMap<String, Object>,
@@ -107,13 +107,19 @@ impl Image {
     }
 
     /// What became of the frames of each epoch.
-    pub fn positions(&self) -> &BTreeMap<Epoch, Position> {
+    pub fn positions(&self) -> &BTreeMap<Epoch, EpochPosition> {
         &self.positions
     }
 
     /// The segments that there are, by their keys within the shard.
     pub fn segments(&self) -> &BTreeMap<String, Object> {
         &self.segments
+    }
+
+    /// All that the journal names.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &Object> {
+        let runs = self.positions.values().flat_map(|position| position.runs.iter().map(|run| &run.object));
+        self.catalogue.iter().chain(self.bodies.values()).chain(self.segments.values()).chain(runs)
     }
 
     /// Whether something within the shard that has this key is named by the journal.
@@ -207,7 +213,7 @@ impl Image {
         }
         self.epoch = epoch;
         let Seal { first, .. } = *seal;
-        self.positions.insert(epoch, Position { first, committed: first, flushed: first, runs: Vec::new() });
+        self.positions.insert(epoch, EpochPosition { first, committed: first, flushed: first, runs: Vec::new() });
         Ok(())
     }
 
@@ -281,7 +287,10 @@ impl Image {
         let positions = take_all(cursor, 5, |cursor| {
             let epoch = Epoch(cursor.varint()?);
             let (first, committed, flushed) = (cursor.varint()?, cursor.varint()?, cursor.varint()?);
-            Ok((epoch, Position { first, committed, flushed, runs: take_all(cursor, OBJECT_LEAST + 2, take_run)? }))
+            Ok((
+                epoch,
+                EpochPosition { first, committed, flushed, runs: take_all(cursor, OBJECT_LEAST + 2, take_run)? },
+            ))
         })?;
         let by_key = |object: Object| (object.key.clone(), object);
         let segments = take_all(cursor, OBJECT_LEAST, take_object)?;

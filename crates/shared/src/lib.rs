@@ -16,7 +16,9 @@
 
 #![deny(missing_docs)]
 
+mod aside;
 mod bytes;
+mod check;
 pub mod conformance;
 mod error;
 mod follow;
@@ -36,15 +38,17 @@ pub mod settle;
 mod takeover;
 pub mod twin;
 
+pub use aside::Aside;
+pub use check::{Checked, check};
 pub use error::{Error, Result};
 pub use follow::Follow;
 pub use handover::{Part, Wanted};
 pub use ids::{Epoch, Frames, Seq};
-pub use image::{Catalogue, Image, Position};
+pub use image::{Catalogue, EpochPosition, Image};
 pub use journal::{Change, Checkpoint, Commit, Entry, Row, Run, Seal};
 pub use keys::{MAX_KEY_LEN, Shard, is_key, segment_key, segment_of};
 pub use lease::Lease;
 pub use orphans::{Orphans, Swept};
-pub use owner::{Local, LogRun, Owner, Plan, Settings, Standing};
-pub use pieces::{Object, PIECE_LEN, read_at, read_whole};
+pub use owner::{Local, LogRun, Owner, OwnerStanding, Plan, Settings};
+pub use pieces::{Object, PIECE_LEN, copy, read_at, read_whole};
 pub use seam::{Created, MAX_ROW_LEN, MAX_VALUE_LEN, Shared, Swapped};

@@ -2,12 +2,20 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{error::Result, keys, owner::Owner, settle};
+use crate::{
+    error::Result,
+    ids::Epoch,
+    image::Image,
+    keys::{self, Shard},
+    owner::Owner,
+    seam::Shared,
+    settle,
+};
 
 /// An object has to be an orphan for so long before it is removed: by then nobody reads by an image that was older.
 const GRACE: Duration = Duration::from_secs(24 * 3600);
 
-/// So many keys are asked for at a time.
+/// How many keys one question brings.
 const KEYS: usize = 1000;
 
 /// So many orphans are remembered; those behind them have their turn when these are gone.
@@ -37,32 +45,42 @@ impl Orphans {
         let mut swept = Swept::default();
         let Some(image) = owner.image() else { return Ok(swept) };
         let (shard, shared) = (&owner.shard, &*owner.shared);
-        let prefix = shard.full("");
-        let mut after = prefix.clone();
         let mut still = BTreeMap::new();
-        loop {
-            let keys = settle::read(|| shared.list(&prefix, &after, KEYS))?;
-            let Some(last) = keys.last() else { break };
-            after.clone_from(last);
-            for key in keys {
-                let old = keys::object_of(shard, &key).filter(|(epoch, _)| *epoch < owner.epoch);
-                if old.is_none_or(|(_, object)| image.names(object)) {
-                    swept.kept += 1;
-                    continue;
-                }
-                let since = self.seen.get(&key).copied().unwrap_or(now);
-                if now.saturating_sub(since) >= GRACE {
-                    settle::remove(shared, &key)?;
-                    swept.removed += 1;
-                } else {
-                    swept.waiting += 1;
-                    if still.len() < REMEMBERED {
-                        still.insert(key, since);
-                    }
+        each_key(shared, shard, |key| {
+            if !is_orphan(shard, image, owner.epoch, &key) {
+                swept.kept += 1;
+                return Ok(());
+            }
+            let since = self.seen.get(&key).copied().unwrap_or(now);
+            if now.saturating_sub(since) >= GRACE {
+                settle::remove(shared, &key)?;
+                swept.removed += 1;
+            } else {
+                swept.waiting += 1;
+                if still.len() < REMEMBERED {
+                    still.insert(key, since);
                 }
             }
-        }
+            Ok(())
+        })?;
         self.seen = still;
         Ok(swept)
     }
+}
+
+/// Looks at each key of a shard.
+pub(crate) fn each_key(shared: &dyn Shared, shard: &Shard, mut look: impl FnMut(String) -> Result<()>) -> Result<()> {
+    let prefix = shard.full("");
+    let mut after = prefix.clone();
+    loop {
+        let keys = settle::read(|| shared.list(&prefix, &after, KEYS))?;
+        let Some(last) = keys.last() else { return Ok(()) };
+        after.clone_from(last);
+        keys.into_iter().try_for_each(&mut look)?;
+    }
+}
+
+/// Whether a key was put by an epoch before that one, and no row names it.
+pub(crate) fn is_orphan(shard: &Shard, image: &Image, before: Epoch, key: &str) -> bool {
+    keys::object_of(shard, key).is_some_and(|(epoch, object)| epoch < before && !image.names(object))
 }

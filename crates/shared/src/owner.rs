@@ -107,7 +107,7 @@ pub struct Plan {
 
 /// How an owner stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum OwnerStanding {
     /// The shard is its own, as far as anyone can know.
     Owning,
     /// The shared store gives no answer since then.
@@ -123,7 +123,7 @@ pub enum Standing {
 }
 
 /// A row on its way, whose outcome is not known yet.
-struct Doubt {
+struct RowInDoubt {
     row: Row,
     bytes: Vec<u8>,
     entry: Entry,
@@ -146,9 +146,9 @@ pub struct Owner {
     image: Option<Image>,
     durable: u64,
     ids: u64,
-    standing: Standing,
+    standing: OwnerStanding,
     // what is on its way
-    doubt: Option<Doubt>,
+    doubt: Option<RowInDoubt>,
     plans: VecDeque<Plan>,
     put: Vec<Object>,
     shipped: Vec<Run>,
@@ -187,7 +187,7 @@ impl Owner {
             image: None,
             durable: first,
             ids: 1, // the seal was the first row of the epoch
-            standing: Standing::Owning,
+            standing: OwnerStanding::Owning,
             doubt: None,
             plans: VecDeque::new(),
             put: Vec::new(),
@@ -221,7 +221,7 @@ impl Owner {
     }
 
     /// How it stands.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> OwnerStanding {
         self.standing
     }
 
@@ -289,15 +289,15 @@ impl Owner {
     /// What a taken owner holds that no commit covers, up to the end of its log: the next owner takes it from there.
     pub fn left_over(&self, end: u64) -> Option<Part> {
         let frames = Frames { first: self.durable, end };
-        let over = matches!(self.standing, Standing::Taken { .. }) || self.refused.is_some();
+        let over = matches!(self.standing, OwnerStanding::Taken { .. }) || self.refused.is_some();
         (over && frames.first < frames.end).then(|| Part { shard: self.shard.clone(), epoch: self.epoch, frames })
     }
 
     fn stand(&mut self, now: Duration, result: &Result<()>) {
         self.standing = match (result, self.standing) {
-            (_, taken @ Standing::Taken { .. }) => taken,
-            (Ok(()), _) => Standing::Owning,
-            (Err(Error::Unknown { .. }), Standing::Owning) => Standing::Detached { since: now },
+            (_, taken @ OwnerStanding::Taken { .. }) => taken,
+            (Ok(()), _) => OwnerStanding::Owning,
+            (Err(Error::Unknown { .. }), OwnerStanding::Owning) => OwnerStanding::Detached { since: now },
             (Err(_), standing) => standing,
         };
     }
@@ -326,7 +326,7 @@ impl Owner {
         let appended = self.append(Entry::Change(Change { added, removed, flushed, catalogue }));
         if let Err(error) = &appended
             && self.doubt.is_none()
-            && !matches!(self.standing, Standing::Taken { .. })
+            && !matches!(self.standing, OwnerStanding::Taken { .. })
         {
             // It was never sent, and is gone: whoever went on without it would journal a catalogue that nobody has.
             self.refused = Some(error.to_string());
@@ -404,7 +404,7 @@ impl Owner {
             after = Some(image);
         }
         self.ids += 1;
-        self.doubt = Some(Doubt { bytes: row.encode(), row, entry, after });
+        self.doubt = Some(RowInDoubt { bytes: row.encode(), row, entry, after });
         self.settle()
     }
 
@@ -416,7 +416,7 @@ impl Owner {
 
     /// Brings the row on its way to an end, and learns from it.
     fn settle(&mut self) -> Result<()> {
-        if let Standing::Taken { by } = self.standing {
+        if let OwnerStanding::Taken { by } = self.standing {
             return Err(Error::Taken { shard: self.shard.to_string(), epoch: by });
         }
         if let Some(reason) = &self.refused {
@@ -437,13 +437,13 @@ impl Owner {
             let reason = format!("it is of epoch {}, and lies behind the seal of epoch {}", row.epoch, self.epoch);
             return Err(Error::damaged(name(&self.shard, self.next), reason));
         }
-        self.standing = Standing::Taken { by: row.epoch };
+        self.standing = OwnerStanding::Taken { by: row.epoch };
         Err(Error::Taken { shard: self.shard.to_string(), epoch: row.epoch })
     }
 
     /// Takes note of the own row that stands in the journal now.
     fn learn(&mut self) -> Result<()> {
-        let Doubt { row, entry, after, .. } = self.doubt.take().expect("it was on its way");
+        let RowInDoubt { row, entry, after, .. } = self.doubt.take().expect("it was on its way");
         let seq = self.next;
         self.next = seq.next();
         self.checkpoint = row.newest_checkpoint(seq);

@@ -115,6 +115,30 @@ pub fn read_whole(shared: &dyn Shared, shard: &Shard, object: &Object) -> Result
     Ok(bytes)
 }
 
+/// Reads an object piece by piece, and gives it to `take`; an error behind the last if its checksum is wrong.
+fn each(shared: &dyn Shared, shard: &Shard, object: &Object, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let (mut reader, mut hash) = (Reader::new(shared, shard, object), Xxh3::new());
+    while let Some(piece) = reader.next()? {
+        hash.update(&piece);
+        take(&piece)?;
+    }
+    if hash.digest() == object.check {
+        return Ok(());
+    }
+    Err(Error::damaged(shard.full(&object.key), "its checksum is wrong"))
+}
+
+/// Reads an object, whose checksum is to be right.
+pub(crate) fn verify(shared: &dyn Shared, shard: &Shard, object: &Object) -> Result<()> {
+    each(shared, shard, object, &mut |_| Ok(()))
+}
+
+/// Writes an object somewhere. It is whole only if there is no error.
+pub fn copy(shared: &dyn Shared, shard: &Shard, object: &Object, to: &mut dyn io::Write) -> Result<()> {
+    let failed = |source| Error::Local { doing: format!("write a copy of {}", shard.full(&object.key)), source };
+    each(shared, shard, object, &mut |piece| to.write_all(piece).map_err(failed))
+}
+
 /// Fills `bytes` from a place of an object. Only as a whole does it have a checksum: who reads a part has one of the part.
 pub fn read_at(shared: &dyn Shared, shard: &Shard, object: &Object, at: u64, bytes: &mut [u8]) -> Result<()> {
     let piece = u64::from(object.piece);

@@ -6,7 +6,7 @@ mod memory;
 mod seed;
 mod turns;
 
-pub use link::{Faults, Link, Net};
+pub use link::{FaultRates, Link, Net};
 pub use memory::Memory;
 pub use seed::Seed;
 pub use turns::{Leave, Pauses, Turn, Turns};

@@ -8,9 +8,9 @@ use std::{
 };
 
 use shared::{
-    Epoch, Error, Frames, Image, Local, LogRun, Orphans, Owner, Part, Plan, Settings, Shard, Shared, Standing, Wanted,
-    read_whole,
-    twin::{Faults, Link, Memory, Net, Seed},
+    Epoch, Error, Frames, Image, Local, LogRun, Orphans, Owner, OwnerStanding, Part, Plan, Settings, Shard, Shared,
+    Wanted, read_whole,
+    twin::{FaultRates, Link, Memory, Net, Seed},
 };
 
 /// A log of frames of 1000 bytes, of which so many are synced, and a segment of any key.
@@ -44,7 +44,7 @@ impl Cluster {
 
     /// A new owner, and its link.
     fn owner(&self, settings: Settings) -> (Owner, Arc<Link>) {
-        let link = self.net.link(Faults::default(), Seed::new(0), None);
+        let link = self.net.link(FaultRates::default(), Seed::new(0), None);
         let owner = Owner::take(link.clone(), self.shard.clone(), "node", 1, 0, settings).unwrap();
         (owner, link)
     }
@@ -70,13 +70,13 @@ fn an_owner_that_is_cut_off_says_since_when_and_ships_in_order_when_it_is_back()
         owner.change(Plan { segments: vec![key.into()], flushed, ..Plan::default() });
         let error = owner.advance(SECOND * second as u32, &Disk { frames: 9 }).unwrap_err();
         assert!(error.is_unknown(), "{error}");
-        assert_eq!(owner.standing(), Standing::Detached { since: SECOND * 10 });
+        assert_eq!(owner.standing(), OwnerStanding::Detached { since: SECOND * 10 });
     }
     assert_eq!((owner.durable(), owner.waiting()), (3, 2), "nothing passed");
 
-    link.set(Faults::default());
+    link.set(FaultRates::default());
     owner.advance(SECOND * 20, &Disk { frames: 9 }).unwrap();
-    assert_eq!((owner.standing(), owner.durable(), owner.waiting()), (Standing::Owning, 9, 0));
+    assert_eq!((owner.standing(), owner.durable(), owner.waiting()), (OwnerStanding::Owning, 9, 0));
     let image = Image::read(&*cluster.memory, &cluster.shard, &mut ()).unwrap();
     assert_eq!(Some(&image), owner.image());
     let keys: Vec<&str> = image.segments().keys().map(String::as_str).collect();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use archive::{
     Action, AuditRecord, By, Curator, DataFate, Deletion, Directory, DirectoryError, Fault, Health, ImportedPart,
     Intake, LookAtMemo, Memo, MemoText, Names, Partition, Purge, Purged, PvEntry, PvId, PvName, PvSize, Record,
-    RemovedPv, Storage, UndoPlan, Undoable, Watermark,
+    RemovedPv, Storage, Touched, UndoPlan, Undoable, Watermark,
 };
 use sample::TimeRange;
 
@@ -14,7 +14,7 @@ use crate::{Error, Import, Reader, Writer};
 impl From<Error> for DirectoryError {
     fn from(error: Error) -> DirectoryError {
         let fault = match &error {
-            Error::Refused { .. } | Error::Busy => Fault::NotNow,
+            Error::Refused { .. } | Error::Busy | Error::Detached => Fault::NotNow,
             away if away.is_away() => Fault::NotNow,
             Error::NameTaken { .. } | Error::ViewTaken { .. } => Fault::NameTaken,
             Error::NothingThere { .. } | Error::NoOrder { .. } | Error::UnknownPv { .. } => Fault::NothingThere,
@@ -40,6 +40,10 @@ impl Directory for Reader {
 
     fn names(&self) -> Names {
         Reader::names(self)
+    }
+
+    fn touched(&self) -> Touched {
+        Reader::touched(self)
     }
 
     fn aliases_of(&self, pv: PvId) -> Vec<PvName> {
@@ -98,6 +102,10 @@ impl Storage for Reader {
 
     fn sizes(&self) -> HashMap<PvId, PvSize> {
         Reader::sizes(self)
+    }
+
+    fn size(&self, pv: PvId) -> Option<PvSize> {
+        Reader::size(self, pv)
     }
 }
 

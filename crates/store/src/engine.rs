@@ -21,7 +21,7 @@ use crate::{
         unfinished::{Tail, Untold},
     },
     disk::{Disk, reserve::Reserve, watched::Watched},
-    head::{Head, Pool},
+    head::{Head, SlabPool},
     health::Counters,
     log::{Log, arrays::Differences, files::LogFiles},
     owned::Owned,
@@ -60,7 +60,8 @@ pub(crate) struct Engine {
     pub(crate) flushing: Mutex<Flushing>,
     /// Locked before `ingest`, never after it: whoever appends does not wait for who writes.
     pub(crate) log_files: Mutex<LogFiles>,
-    /// Held while files of the log are synced or removed, so that none vanishes in between.
+    /// Held while files of the log are synced or removed, so that none vanishes in between, and from the count of samples before a sync to
+    /// the note of it after. Locked before `log_files` and `ingest`.
     pub(crate) syncing: Mutex<()>,
     /// Held while the catalogue learns of a change of PVs, so that the registry itself is free for those who append.
     pub(crate) registering: Mutex<()>,
@@ -110,7 +111,7 @@ pub(crate) struct Ingest {
     /// Counts what the ledger does not tell of.
     pub(crate) tail: Tail,
     /// Memory of heads that were flushed, for those that come.
-    pub(crate) pages: Arc<Pool>,
+    pub(crate) pages: Arc<SlabPool>,
     /// When the oldest record in the head was appended.
     pub(crate) head_since: Option<Timestamp>,
     /// Why nothing is taken: a write or sync of the log failed, or the store is closed.
@@ -282,6 +283,12 @@ impl Engine {
         self.counters.appended.fetch_add(survey.samples, Relaxed);
         if ingest.head.bytes() >= self.config.head_bytes_max {
             self.flush_wanted.store(true, Relaxed);
+        }
+        drop(ingest);
+        if survey.has_metadata {
+            let registry = self.registry();
+            let described = records.iter().filter(|(_, record)| matches!(record, Record::Metadata(..)));
+            described.for_each(|(pv, _)| registry.touches.note(*pv));
         }
         Ok(())
     }

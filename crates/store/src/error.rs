@@ -113,6 +113,8 @@ pub enum Error {
         /// The number.
         number: u64,
     },
+    /// The shared store of a cluster gives no answer, and no order is taken before it does: nobody could say whether it counts.
+    Detached,
     /// A backup or a repair cannot be made as it was asked for.
     CannotDo {
         /// What was asked for, as in "cannot …".
@@ -216,6 +218,10 @@ impl fmt::Display for Error {
             Error::ViewTaken { name } => write!(f, "there is a view called {name} already; remove that one first"),
             Error::NoRoomForMemos => f.write_str("there is no room for more notes and views; remove some"),
             Error::NoOrder { number } => f.write_str(&DirectoryError::no_order(*number).message),
+            Error::Detached => f.write_str(
+                "the shared store of the cluster gives no answer, so no order can be taken; samples are recorded meanwhile, try again when \
+                 it does",
+            ),
             Error::CannotDo { doing, reason } => write!(f, "cannot {doing}: {reason}"),
             Error::UnreadSegment { path, source } => write!(f, "the segment {path} cannot be read: {source}"),
             Error::CorruptSegment { path, reason } => write!(f, "the segment {path} is damaged: {reason}"),

@@ -24,7 +24,7 @@ use sample::{Sample, TimeRange, Timestamp};
 
 pub(crate) use chunk::{Chunk, Piece};
 use lanes::{Lanes, Taken};
-pub(crate) use pages::Pool;
+pub(crate) use pages::SlabPool;
 
 use crate::{codec::frames, facts::Facts, log::arrays::Differences};
 
@@ -54,7 +54,7 @@ struct Half {
 }
 
 impl Half {
-    fn new(pool: &Arc<Pool>) -> Half {
+    fn new(pool: &Arc<SlabPool>) -> Half {
         Half { turn: Mutex::default(), lanes: Mutex::new(Lanes::new(pages::Pages::new(pool.clone()))) }
     }
 
@@ -66,7 +66,7 @@ impl Half {
 
 impl Head {
     /// An empty one, with memory from the pool.
-    pub(crate) fn new(pool: &Arc<Pool>) -> Head {
+    pub(crate) fn new(pool: &Arc<SlabPool>) -> Head {
         Head {
             numbers: Half::new(pool),
             arrays: Half::new(pool),

@@ -41,6 +41,7 @@ mod reader;
 mod rescue;
 mod roster;
 mod segment;
+mod shard_backup;
 mod source;
 mod store;
 mod tokens;
@@ -61,6 +62,7 @@ pub use rescue::{
     repair::{Repair, Repairing, repair},
 };
 pub use sample::{Stretch, Summary};
+pub use shard_backup::{ShardBackup, backup_shard};
 pub use store::Store;
 pub use upkeep::{import::Import, taken::Offer};
 pub use writer::Writer;

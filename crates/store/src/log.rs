@@ -26,7 +26,7 @@ use crate::{
     codec::{frames, plain},
     facts,
     log::{
-        arrays::{Differences, Seen, Written},
+        arrays::{Differences, LoggedArrays, Seen},
         format::{
             FOLLOWING, FRAME_BYTES, FRAME_LEN, GAP, HEADER_LEN, MAGIC, METADATA, SAMPLE, SAMPLES, STAMPED, VERSION,
         },
@@ -63,7 +63,7 @@ pub(crate) struct Log {
     next_frame: u64,
     spare: Vec<Vec<u8>>,
     /// The arrays in the file.
-    arrays: Written,
+    arrays: LoggedArrays,
     /// How many bytes of the file are those that each file has, whatever is appended: the first arrays of PVs.
     first_bytes: u64,
 }
@@ -80,7 +80,7 @@ impl Log {
             taken: 0,
             next_frame,
             spare: Vec::new(),
-            arrays: Written::default(),
+            arrays: LoggedArrays::default(),
             first_bytes: 0,
         }
     }

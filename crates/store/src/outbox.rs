@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shared::{Epoch, Object, Plan, Standing, segment_key};
+use shared::{Epoch, Object, OwnerStanding, Plan, segment_key};
 
 use crate::Error;
 
@@ -59,14 +59,14 @@ struct State {
     /// How many changes were made, and how many of them the journal has.
     made: u64,
     journalled: u64,
-    standing: Standing,
+    standing: OwnerStanding,
     /// The number of the last order that nobody knows to be in the journal, and that was told so.
     late: Option<u64>,
 }
 
 impl Outbox {
     pub(crate) fn new(epoch: Epoch, far: Arc<HashMap<String, Object>>, patience: Duration) -> Outbox {
-        let (plans, standing) = (VecDeque::new(), Standing::Owning);
+        let (plans, standing) = (VecDeque::new(), OwnerStanding::Owning);
         let state = Mutex::new(State { plans, made: 0, journalled: 0, standing, late: None });
         Outbox { epoch, far, patience, ship: OnceLock::new(), state }
     }
@@ -121,13 +121,13 @@ impl Outbox {
         self.state().plans.is_empty()
     }
 
-    pub(crate) fn standing(&self) -> Standing {
+    pub(crate) fn standing(&self) -> OwnerStanding {
         self.state().standing
     }
 
     /// Takes note of how the owner stands, which has so many of the changes that it was given still to ship. Says whether an order holds
     /// of which that was not known.
-    pub(crate) fn note(&self, left: usize, standing: Standing) -> bool {
+    pub(crate) fn note(&self, left: usize, standing: OwnerStanding) -> bool {
         let mut state = self.state();
         state.journalled = state.made - state.plans.len() as u64 - left as u64;
         state.standing = standing;
@@ -143,12 +143,9 @@ impl Outbox {
     /// An error while no order can be taken: then nobody could say whether it counts.
     pub(crate) fn takes_orders(&self) -> Result<(), Error> {
         match self.standing() {
-            Standing::Owning => Ok(()),
-            Standing::Detached { .. } => Err(Error::CannotDo {
-                doing: "change what the cluster has to know",
-                reason: "the shared store gives no answer; samples are recorded on this node meanwhile, try again when it does".into(),
-            }),
-            Standing::Taken { by } => Err(Error::Refused { reason: taken_by(by) }),
+            OwnerStanding::Owning => Ok(()),
+            OwnerStanding::Detached { .. } => Err(Error::Detached),
+            OwnerStanding::Taken { by } => Err(Error::Refused { reason: taken_by(by) }),
         }
     }
 
@@ -162,7 +159,7 @@ impl Outbox {
                 return Ok(());
             }
             self.takes_orders().or_else(|error| match self.standing() {
-                Standing::Taken { .. } => Err(error),
+                OwnerStanding::Taken { .. } => Err(error),
                 _ => Ok(()),
             })?;
             if Instant::now() >= deadline {

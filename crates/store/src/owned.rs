@@ -25,9 +25,9 @@ use std::{
 
 use archive::{ShardLag, Watermark};
 use sample::Timestamp;
-use shared::{Epoch, Image, Object, Owner, Shard, Shared, Standing};
+use shared::{Epoch, Image, Object, Owner, OwnerStanding, Shard, Shared};
 
-use self::far::{Far, Near};
+use self::far::{Far, NearSegment};
 pub use self::frames::LogFrames;
 use crate::{
     disk::{Disk, Objects},
@@ -42,9 +42,11 @@ pub struct Shipping {
     pub every: Option<Duration>,
     /// So long whoever gives an order waits until the journal has it, and whoever closes the store until all is shipped.
     pub patience: Duration,
-    /// So long an owner that finds itself replaced goes on to write down what arrives: what came while it slept is still under way to it,
-    /// and is handed over with the rest of its log. As the next owner hears the same IOCs meanwhile, there is no gap between the two.
+    /// How long an owner that was replaced goes on recording after [`crate::Store::is_relieved`]: what came while it slept is still under way
+    /// to it, and is handed over with the rest of its log. The next owner hears the same IOCs meanwhile, so there is no gap between the two.
     pub grace: Duration,
+    /// The longest that it goes on while nobody says that it is relieved: the next owner may have died before it recorded anything.
+    pub unrelieved: Duration,
 }
 
 impl Default for Shipping {
@@ -53,6 +55,7 @@ impl Default for Shipping {
             every: Some(Duration::from_millis(100)),
             patience: Duration::from_secs(20),
             grace: Duration::from_secs(3),
+            unrelieved: Duration::from_secs(20),
         }
     }
 }
@@ -65,7 +68,7 @@ pub struct ShardHealth {
     /// In which epoch this node has it.
     pub epoch: Epoch,
     /// Whether it is still its own, and whether the shared store answers.
-    pub standing: Standing,
+    pub standing: OwnerStanding,
     /// For how long no answer has come.
     pub detached_for: Option<Duration>,
     /// What other epochs have committed can be read here.
@@ -79,6 +82,17 @@ pub struct ShardHealth {
     /// It takes nothing any more, and is to be given up: another node has it, or its catalogue cannot be journalled.
     pub is_over: bool,
 }
+
+/// That the shared store gives no answer.
+#[derive(Debug)]
+pub(crate) struct Silence {
+    pub(crate) since: Instant,
+    /// What is known of the cause.
+    pub(crate) why: String,
+}
+
+/// Of a cause no more letters are told.
+const WHY_LETTERS_MAX: usize = 300;
 
 /// What may go when the journal has the change of that number.
 #[derive(Debug)]
@@ -112,11 +126,13 @@ pub(crate) struct Owned {
     pub(crate) marks: Mutex<BTreeMap<u64, u64>>,
     pub(crate) leaving: Arc<Mutex<Vec<(u64, Leaving)>>>,
     pub(crate) trouble: Mutex<Option<String>>,
-    pub(crate) detached: Mutex<Option<Instant>>,
+    pub(crate) detached: Mutex<Option<Silence>>,
     pub(crate) replaying: Mutex<()>,
     // atomic
     /// When it was found that the shard has another owner.
     pub(crate) replaced: OnceLock<Instant>,
+    /// When it was said that the next owner records.
+    pub(crate) relieved: OnceLock<Instant>,
     pub(crate) fenced: OnceLock<Epoch>,
     pub(crate) whole: AtomicBool,
     /// Frames below are synced, and so many samples.
@@ -159,6 +175,7 @@ impl Owned {
             detached: Mutex::default(),
             replaying: Mutex::default(),
             replaced: OnceLock::new(),
+            relieved: OnceLock::new(),
             fenced: OnceLock::new(),
             whole: AtomicBool::new(false),
             synced_frame: AtomicU64::new(first),
@@ -176,6 +193,13 @@ impl Owned {
         self.fenced.get().is_some()
     }
 
+    /// Whether an owner that was replaced need not go on to write down what arrives.
+    pub(crate) fn may_end(&self) -> bool {
+        let Shipping { grace, unrelieved, .. } = self.shipping;
+        let replaced = self.replaced.get_or_init(Instant::now);
+        self.relieved.get().is_some_and(|at| at.elapsed() >= grace) || replaced.elapsed() >= unrelieved
+    }
+
     /// Whether a flush must wait: before it, what epochs before have in their logs is to be in segments.
     pub(crate) fn holds_flushes(&self) -> bool {
         self.is_fenced() || self.replaced.get().is_some() || !self.whole.load(Relaxed)
@@ -183,7 +207,7 @@ impl Owned {
 
     /// Whether segments stay as they are: what is replaced takes room until the journal knows of it.
     pub(crate) fn holds_merges(&self) -> bool {
-        self.holds_flushes() || !matches!(self.outbox.standing(), Standing::Owning)
+        self.holds_flushes() || !matches!(self.outbox.standing(), OwnerStanding::Owning)
     }
 
     /// Whether a segment lies in the shared store alone, as an epoch before has written it.
@@ -195,7 +219,7 @@ impl Owned {
     pub(crate) fn disk_for(&self, near: &Arc<dyn Disk>, manifest: &Manifest) -> Arc<dyn Objects> {
         match self.far.get(&manifest.key) {
             Some(object) => Arc::new(Far::new(self.shared.clone(), self.shard.clone(), object.clone())),
-            None => Arc::new(Near::new(near.clone(), self.outbox.clone(), self.leaving.clone())),
+            None => Arc::new(NearSegment::new(near.clone(), self.outbox.clone(), self.leaving.clone())),
         }
     }
 
@@ -223,12 +247,14 @@ impl Owned {
 
     /// What an operator must know, in sentences.
     pub(crate) fn problems(&self) -> Vec<String> {
-        let ShardHealth { shard, detached_for, waiting, trouble, .. } = self.health();
-        let detached = detached_for.map(|since| {
+        let ShardHealth { shard, waiting, trouble, .. } = self.health();
+        let silence = self.detached.lock().expect("no holder of this lock panics");
+        let detached = silence.as_ref().map(|Silence { since, why }| {
+            let why: String = why.chars().take(WHY_LETTERS_MAX).collect();
             format!(
                 "shard {shard}: the shared store has given no answer for {} s; samples are recorded on this node and are not durable in \
-                 the cluster, {waiting} changes wait",
-                since.as_secs()
+                 the cluster, {waiting} changes wait: {why}",
+                since.elapsed().as_secs()
             )
         });
         let trouble = trouble.filter(|_| detached.is_none()).map(|trouble| format!("shard {shard}: {trouble}"));
@@ -249,12 +275,13 @@ impl Owned {
     }
 
     pub(crate) fn health(&self) -> ShardHealth {
-        let detached = *self.detached.lock().expect("no holder of this lock panics");
+        let silent_since =
+            self.detached.lock().expect("no holder of this lock panics").as_ref().map(|silence| silence.since);
         ShardHealth {
             shard: self.shard.clone(),
             epoch: self.epoch,
             standing: self.outbox.standing(),
-            detached_for: detached.map(|since| since.elapsed()),
+            detached_for: silent_since.map(|since| since.elapsed()),
             is_whole: self.whole.load(Relaxed),
             synced: self.synced.load(Relaxed),
             waiting: self.outbox.waiting(),

@@ -8,7 +8,7 @@ use std::{
 
 use archive::{
     AuditRecord, Deletion, GapScope, Health, LookAtMemo, Names, Partition, PvEntry, PvId, PvName, PvSize, RemovedPv,
-    UndoPlan, Undoable, Watermark, structure::paths,
+    Touched, UndoPlan, Undoable, Watermark, structure::paths,
 };
 use sample::{Gap, GapCause, Metadata, Sample, TimeRange, Timestamp, Value, ValueType};
 
@@ -80,6 +80,11 @@ impl Reader {
             }
         }
         Ok(have)
+    }
+
+    /// The PVs that were changed or described anew since this was asked last.
+    pub fn touched(&self) -> Touched {
+        self.engine.registry().touches.take()
     }
 
     /// All PVs that are to be archived, sorted by name. With a million PVs this takes a while; `names` does not.
@@ -244,6 +249,11 @@ impl Reader {
     /// The size of every PV that has samples in segments. A segment that cannot be read is left out, and told in `health`.
     pub fn sizes(&self) -> HashMap<PvId, PvSize> {
         self.engine.sizes()
+    }
+
+    /// That of one PV, for which the segments alone are looked at that may have samples of it.
+    pub fn size(&self, pv: PvId) -> Option<PvSize> {
+        self.engine.size(pv)
     }
 
     /// The partitions, by week.

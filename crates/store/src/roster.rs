@@ -104,13 +104,13 @@ impl Writer {
 
     /// Gives a PV another name; see `Roster`.
     pub fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, Error> {
-        self.engine.change(|registry, change| Given::over(registry).rename(change, pv, to, old, by))
+        self.engine.change(|registry, change| GivenNames::over(registry).rename(change, pv, to, old, by))
     }
 
     /// Gives PVs other names; see `Roster`.
     pub fn rename_all(&self, wanted: &[Renaming], old: OldName, by: &By) -> Result<Vec<EntriesOr<Error>>, Error> {
         self.engine.change(|registry, change| {
-            let mut names = Given::over(registry);
+            let mut names = GivenNames::over(registry);
             let mut rename = |pv, to: &PvName| names.rename(change, pv, to, old, by);
             let mut rename_all = |renaming: &Renaming| {
                 let own = rename(renaming.pv, &renaming.to)?;
@@ -150,7 +150,7 @@ impl Writer {
     /// Gives PVs one more name each, those that are free in one change, and says of each what became of it.
     pub fn add_aliases(&self, wanted: &[(PvId, PvName)], by: &By) -> Result<Vec<Result<(), Error>>, Error> {
         self.engine.change(|registry, change| {
-            let mut names = Given::over(registry);
+            let mut names = GivenNames::over(registry);
             let mut add = |pv: PvId, alias: &PvName| {
                 let entry = registry.entry(pv).ok_or(Error::UnknownPv { pv })?;
                 match names.owner(alias) {
@@ -214,22 +214,22 @@ impl Writer {
     ) -> Result<Vec<Result<PvEntry, Error>>, Error> {
         self.engine.change(|registry, change| {
             change.can_be_undone = true;
-            let mut names = Given::over(registry);
+            let mut names = GivenNames::over(registry);
             Ok(wanted.iter().map(|(pv, name)| names.restore(change, *pv, name.as_ref(), by)).collect())
         })
     }
 }
 
 /// The names that a change gives away, one after the other, over those that are taken already.
-struct Given<'a> {
+struct GivenNames<'a> {
     registry: &'a Registry,
     names: HashMap<PvName, PvEntry>,
     pvs: HashSet<PvId>,
 }
 
-impl<'a> Given<'a> {
-    fn over(registry: &'a Registry) -> Given<'a> {
-        Given { registry, names: HashMap::new(), pvs: HashSet::new() }
+impl<'a> GivenNames<'a> {
+    fn over(registry: &'a Registry) -> GivenNames<'a> {
+        GivenNames { registry, names: HashMap::new(), pvs: HashSet::new() }
     }
 
     /// Whose a name is, before the change or by it.

@@ -17,12 +17,12 @@ pub(crate) mod week;
 pub(crate) mod whose;
 mod writer;
 
-pub(crate) use directory::{Record, Table};
+pub(crate) use directory::{DirectoryRecord, Table};
 pub(crate) use entry::Entry;
 pub(crate) use levels_check::LevelsCheck;
 pub(crate) use names::{Named, names_bytes};
 pub(crate) use pyramid::Pyramid;
-pub(crate) use reader::{Pages, Segment};
+pub(crate) use reader::{CachedPages, Segment};
 pub(crate) use stream::Stream;
 pub(crate) use writer::SegmentWriter;
 

@@ -4,6 +4,7 @@ use std::{
     io,
     path::Path,
     sync::{Arc, atomic::Ordering::Relaxed},
+    time::Instant,
 };
 
 use sample::Timestamp;
@@ -23,7 +24,7 @@ use crate::{
         watched::Watched,
     },
     engine::{Disks, Engine, Ingest, Snapshot},
-    head::Pool,
+    head::SlabPool,
     log::{Log, arrays::Differences, files, format},
     owned::{Owned, opening::Opening},
     places::{
@@ -123,7 +124,7 @@ impl Store {
         let position = catalog.position()?;
         let manifests = catalog.segments()?;
         let mut problems = recover::set_orphans_aside(&disk, &manifests)?;
-        let pages = Arc::new(Pool::new(config.head_bytes_max));
+        let pages = Arc::new(SlabPool::new(config.head_bytes_max));
         let began = catalog.began()?;
         let recovered = recovered(&disk, &catalog, &registry, &pages, shard.as_ref(), now)?;
         problems.extend(recovered.problems);
@@ -254,7 +255,7 @@ fn recovered(
     disk: &Arc<dyn Disk>,
     catalog: &Catalog,
     registry: &Registry,
-    pages: &Arc<Pool>,
+    pages: &Arc<SlabPool>,
     shard: Option<&Opening>,
     now: Timestamp,
 ) -> Result<Recovered, Error> {
@@ -286,6 +287,11 @@ impl Store {
     /// How the shard stands; none for an archive of one machine.
     pub fn shard(&self) -> Option<ShardHealth> {
         self.engine.owned.as_ref().map(Owned::health)
+    }
+
+    /// The next owner of the shard records: this one may end, a little later, if it was replaced.
+    pub fn is_relieved(&self) {
+        self.engine.owned.iter().for_each(|owned| _ = owned.relieved.get_or_init(Instant::now));
     }
 
     /// What is to be handed over to the next owner, if there is one and anything is left.

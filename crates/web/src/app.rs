@@ -8,7 +8,7 @@ use std::{
 
 use access::{Access, Refused};
 use axum::response::Response;
-use service::Service;
+use service::{Exports, Service};
 use tokio::sync::watch;
 
 use crate::{
@@ -17,6 +17,7 @@ use crate::{
     delivery::Delivery,
     door::Doors,
     metrics::Metrics,
+    needed::Needed,
 };
 
 pub(crate) struct App {
@@ -27,11 +28,15 @@ pub(crate) struct App {
     /// What all answers share: memory, and threads.
     pub(crate) delivery: Delivery,
     pub(crate) service: Arc<Service>,
+    /// What is made of it while nobody waits.
+    pub(crate) exports: Arc<Exports>,
     /// Who asks, and what they may do.
     pub(crate) access: Arc<Access>,
     /// What all answers of one principal take together.
     pub(crate) shares: Shares,
     pub(crate) metrics: Arc<Metrics>,
+    /// What a request needs, by the table of URLs.
+    pub(crate) needed: fn(&str, &str) -> Result<Needed, String>,
     /// What the Appliance's scripts have set.
     pub(crate) flags: Mutex<BTreeMap<String, bool>>,
     /// Becomes true when the server is to end; answers that would go on for ever end then.

@@ -57,46 +57,46 @@ impl<'de, T: DeserializeOwned, F: FnMut(T) -> Result<(), ()>> Visitor<'de> for E
 
 /// A JSON value without parts. Others are refused as soon as they begin, so that none is held.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Scalar {
+pub(crate) enum JsonScalar {
     Flag(bool),
     Number(f64),
     Text(String),
     Nothing,
 }
 
-impl<'de> Deserialize<'de> for Scalar {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Scalar, D::Error> {
+impl<'de> Deserialize<'de> for JsonScalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonScalar, D::Error> {
         struct OfScalar;
 
         impl Visitor<'_> for OfScalar {
-            type Value = Scalar;
+            type Value = JsonScalar;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a number or a text")
             }
 
-            fn visit_bool<E>(self, flag: bool) -> Result<Scalar, E> {
-                Ok(Scalar::Flag(flag))
+            fn visit_bool<E>(self, flag: bool) -> Result<JsonScalar, E> {
+                Ok(JsonScalar::Flag(flag))
             }
 
-            fn visit_i64<E>(self, number: i64) -> Result<Scalar, E> {
-                Ok(Scalar::Number(number as f64))
+            fn visit_i64<E>(self, number: i64) -> Result<JsonScalar, E> {
+                Ok(JsonScalar::Number(number as f64))
             }
 
-            fn visit_u64<E>(self, number: u64) -> Result<Scalar, E> {
-                Ok(Scalar::Number(number as f64))
+            fn visit_u64<E>(self, number: u64) -> Result<JsonScalar, E> {
+                Ok(JsonScalar::Number(number as f64))
             }
 
-            fn visit_f64<E>(self, number: f64) -> Result<Scalar, E> {
-                Ok(Scalar::Number(number))
+            fn visit_f64<E>(self, number: f64) -> Result<JsonScalar, E> {
+                Ok(JsonScalar::Number(number))
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
-                Ok(Scalar::Text(text.to_owned()))
+            fn visit_str<E>(self, text: &str) -> Result<JsonScalar, E> {
+                Ok(JsonScalar::Text(text.to_owned()))
             }
 
-            fn visit_unit<E>(self) -> Result<Scalar, E> {
-                Ok(Scalar::Nothing)
+            fn visit_unit<E>(self) -> Result<JsonScalar, E> {
+                Ok(JsonScalar::Nothing)
             }
         }
 
@@ -106,20 +106,20 @@ impl<'de> Deserialize<'de> for Scalar {
 
 /// A number, or a text, which may hold one: clients send either.
 #[derive(Deserialize)]
-#[serde(try_from = "Scalar")]
+#[serde(try_from = "JsonScalar")]
 pub(crate) enum Loose {
     Number(f64),
     Text(String),
 }
 
-impl TryFrom<Scalar> for Loose {
+impl TryFrom<JsonScalar> for Loose {
     type Error = &'static str;
 
-    fn try_from(said: Scalar) -> Result<Loose, &'static str> {
+    fn try_from(said: JsonScalar) -> Result<Loose, &'static str> {
         match said {
-            Scalar::Number(number) => Ok(Loose::Number(number)),
-            Scalar::Text(text) => Ok(Loose::Text(text)),
-            Scalar::Flag(_) | Scalar::Nothing => Err("expected a number or a text"),
+            JsonScalar::Number(number) => Ok(Loose::Number(number)),
+            JsonScalar::Text(text) => Ok(Loose::Text(text)),
+            JsonScalar::Flag(_) | JsonScalar::Nothing => Err("expected a number or a text"),
         }
     }
 }
@@ -174,10 +174,10 @@ mod tests {
 
     #[test]
     fn what_has_parts_is_no_scalar_and_a_short_list_is_short() {
-        let scalar = |text: &str| serde_json::from_str::<Scalar>(text).ok();
-        assert_eq!(scalar("-1"), Some(Scalar::Number(-1.0)));
-        assert_eq!(scalar("\"a\""), Some(Scalar::Text("a".to_owned())));
-        assert_eq!((scalar("true"), scalar("null")), (Some(Scalar::Flag(true)), Some(Scalar::Nothing)));
+        let scalar = |text: &str| serde_json::from_str::<JsonScalar>(text).ok();
+        assert_eq!(scalar("-1"), Some(JsonScalar::Number(-1.0)));
+        assert_eq!(scalar("\"a\""), Some(JsonScalar::Text("a".to_owned())));
+        assert_eq!((scalar("true"), scalar("null")), (Some(JsonScalar::Flag(true)), Some(JsonScalar::Nothing)));
         assert_eq!((scalar("[1]"), scalar("{}")), (None, None));
         let few = |count| serde_json::from_value::<Few<u32>>(vec![1; count].into()).map(|few| few.0.len()).ok();
         assert_eq!((few(FEW_MAX), few(FEW_MAX + 1)), (Some(FEW_MAX), None));

@@ -16,17 +16,24 @@ use crate::{
     app::App,
     auth::{Origin, RequestLine},
     delivery::{
-        answer::{self, Answer, JSON},
+        answer::{self, Answer, CSV, JSON},
         chunk::Chunk,
     },
     door::Door,
     form::{Kind, Sent},
-    formats::list::{Frame, json_rows, list},
+    formats::{
+        arrow,
+        list::{Frame, json_rows, list},
+        table::Table,
+    },
     host::Scheme,
     peer::{Client, Peer, RequestNumber},
     refusal::{Code, Refusal},
     url::Params,
 };
+
+/// What a row of a table takes more while it is written as Arrow.
+const ARROW_ROW_BYTES: usize = 64;
 
 pub(crate) struct Call {
     pub(crate) app: Arc<App>,
@@ -117,6 +124,25 @@ impl Call {
         put: impl FnMut(&mut Vec<u8>, R) -> Result<(), Refusal> + Send + 'static,
     ) -> Answer {
         self.chunks(content_type, list(&self.ask, frame, rows, put))
+    }
+
+    /// A table that is there, in one of three formats.
+    pub(crate) fn table(&self, table: Table, format: &str) -> Answer {
+        if format == "arrow" {
+            self.ask.lease.grow_by(table.rows(), ARROW_ROW_BYTES)?;
+            return Ok(answer::whole(arrow::CONTENT_TYPE, table.into_arrow()?));
+        }
+        let rows = (0..table.rows()).map(|row| Ok(Some(row)));
+        if format == "csv" {
+            return self.list(CSV, table.csv_frame(), rows, move |out, row| {
+                table.put_csv(out, row);
+                Ok(())
+            });
+        }
+        self.list(JSON, table.json_frame()?, rows, move |out, row| {
+            table.put_json(out, row);
+            Ok(())
+        })
     }
 
     /// A long answer, made as it is read.

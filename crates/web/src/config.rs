@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use service::PolicySource;
+use service::{ExportsConfig, PolicySource};
 
 use crate::listener::{At, Listener};
 
@@ -69,6 +69,8 @@ pub struct Config {
     pub policies: PolicySource,
     /// What clients of the Archiver Appliance are told.
     pub appliance: Appliance,
+    /// Where exports lie, and how many. Nowhere: there are none.
+    pub exports: ExportsConfig,
 }
 
 impl Config {
@@ -85,6 +87,7 @@ impl Config {
             finish_within: Duration::from_secs(3),
             policies: PolicySource::default(),
             appliance: Appliance::default(),
+            exports: ExportsConfig::default(),
         }
     }
 }

@@ -19,7 +19,6 @@ use axum::{
     routing::{MethodFilter, on},
 };
 use futures_util::StreamExt;
-use query::LeftOut;
 use service::{Ask, Lease, now};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
@@ -40,11 +39,12 @@ use crate::{
     door::Door,
     form::Kind,
     host::Scheme,
+    method::Method,
     metrics::measured,
     parameters,
     peer::{AnsweredBy, Peer, RequestNumber},
     refusal::{Code, Refusal, refused},
-    routes::{Method, ROUTES, Route, refuse_cross_site},
+    routes::{LISTS, ROUTES, Route, WHOLE_LISTS, refuse_cross_site},
     ui,
     url::{Params, tidy},
 };
@@ -65,7 +65,7 @@ const LARGE_BODIES: [&str; 3] = [SAMPLES, "/mgmt/bpl/importConfig", "/mgmt/bpl/i
 const SAMPLES: &str = "/api/v1/import";
 /// By which a client can say which of its requests it means.
 const REQUEST_NUMBER: &str = "x-request-id";
-/// Says without which copies an answer was made.
+/// Says without which copies, and without which shards, an answer was made.
 const INCOMPLETE: HeaderName = HeaderName::from_static("pvark-incomplete");
 /// Such a sample with every byte escaped, and a header before it.
 const LARGE_BODY_BYTES_MAX: usize = 2 * VALUE_BYTES_MAX + (1 << 20);
@@ -272,6 +272,11 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
         if !LARGE_BODIES.contains(&route.path) {
             call.ask.lease.grow(bytes_when_read(&call.body).saturating_sub(call.body.len()))?;
         }
+        if WHOLE_LISTS.contains(&route.path) {
+            call.ask.needs_whole_list()?;
+        } else if LISTS.contains(&route.path) {
+            call.ask.unlisted();
+        }
         (route.handler)(&call)
     };
     let answer = pool.done(work).await;
@@ -284,17 +289,17 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
             None => refused(refusal),
         },
     };
-    let answer = if route.right == Some(Right::Read) { telling(&ask.left_out(), answer) } else { answer };
+    let answer = if route.right == Some(Right::Read) { telling(&ask.made_without(), answer) } else { answer };
     match for_one(&app, &identity, answer) {
         Ok(answer) => Ok(leased(lease, answer)),
         Err(why) => Ok(app.refused(&asked, &why)),
     }
 }
 
-/// An answer that says which copies it was made without.
-fn telling(left_out: &[LeftOut], mut answer: Response) -> Response {
-    if !left_out.is_empty() {
-        let told = left_out.iter().map(LeftOut::to_string).collect::<Vec<_>>().join(", ");
+/// An answer that says without what it was made.
+fn telling(without: &[String], mut answer: Response) -> Response {
+    if !without.is_empty() {
+        let told = without.join(", ");
         let told: String = told.chars().map(|letter| if matches!(letter, ' '..='~') { letter } else { '?' }).collect();
         answer.headers_mut().extend(HeaderValue::from_str(&told).ok().map(|told| (INCOMPLETE, told)));
     }

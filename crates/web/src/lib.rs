@@ -5,7 +5,7 @@
 //!   ear, door  where they come in, and what that lets in      listener       the same as it is configured
 //!   tls/       certificates and handshakes                    stream, peer   a client's bytes, and where it is
 //!   delivery/  threads and memory: how answers are made and sent
-//!   routes     every URL in one table: method, path, right, summary, handler
+//!   routes     every URL in one table: method, path, right, summary, handler     needed     what a request needs by it
 //!   auth/      who asks, and what is refused
 //!   host       by which names it may be asked for      browser        what pages of other sites may not
 //!   call       a request as handlers see it          refusal, delivery/answer   what they return
@@ -36,7 +36,9 @@ mod form;
 mod formats;
 mod host;
 mod listener;
+mod method;
 mod metrics;
+mod needed;
 mod parameters;
 mod peer;
 mod process;
@@ -48,10 +50,11 @@ mod tls;
 mod ui;
 mod url;
 
-pub use ::service::{FileRules, PolicySource};
+pub use ::service::{ExportsConfig, FileRules, PolicySource};
 pub use config::{Appliance, Config, Ports};
 pub use ear::Error;
 pub use host::HostName;
-pub use listener::{At, ClientCertificate, ClientName, Clients, Listener, Site, Tls};
-pub use routes::needed::{Needed, explained, somebody};
+pub use listener::{At, ClientCertificate, ClientCertificates, ClientName, Listener, Site, Tls};
+pub use needed::{Needed, explained, somebody};
+pub use routes::needed_for;
 pub use server::Serve;

@@ -70,7 +70,7 @@ pub enum ClientName {
 
 /// The certificates that clients are to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Clients {
+pub struct ClientCertificates {
     /// The authorities that give them out, in PEM.
     pub authorities: PathBuf,
     /// Which of them do not hold any more, in PEM; each authority has a list there.
@@ -89,7 +89,7 @@ pub struct Tls {
     /// Its private key.
     pub key: PathBuf,
     /// What clients are to show. None: they are not asked.
-    pub clients: Option<Clients>,
+    pub clients: Option<ClientCertificates>,
 }
 
 /// One place at which the server listens.

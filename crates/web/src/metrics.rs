@@ -11,7 +11,7 @@ use std::{
 };
 
 use archive::{
-    ClusterStanding, Health, NodeState, Totals, Watermark,
+    ClusterStanding, Health, NodeFigures, NodeState, Totals, Watermark,
     ledger::{Column, Kind},
 };
 use axum::{
@@ -328,6 +328,34 @@ fn register_cluster(registry: &mut Registry, cluster: &ClusterStanding, health: 
     );
     let help = "For how long the shared store has given no answer; 0 while it does";
     registry.register("cluster_detached_seconds", help, detached);
+    register_nodes(registry, cluster);
+}
+
+/// What each node says of itself: those that do not answer are missing.
+fn register_nodes(registry: &mut Registry, cluster: &ClusterStanding) {
+    let mut amount = |name: &str, help: &str, of: &dyn Fn(&NodeFigures) -> Option<u64>| {
+        let family = Family::<OwnedLabel, Gauge>::default();
+        for node in &cluster.nodes {
+            if let Some(amount) = node.figures.as_ref().and_then(of) {
+                family.get_or_create(&[("node", node.name.clone())]).set(clamped(amount));
+            }
+        }
+        registry.register(format!("cluster_node_{name}"), help, family);
+    };
+    amount("said_seconds", "How long ago the node said this", &|of| Some(of.age.as_secs()));
+    amount("shards", "Shards that the node has", &|of| Some(of.shards.len() as u64));
+    amount("connected", "PVs of the node that are connected", &|of| Some(of.pvs[1]));
+    amount("journal_rows", "Rows that the node has added to the journals of its shards", &|of| {
+        Some(of.shards.iter().map(|shard| shard.rows).sum())
+    });
+    amount("samples_waiting", "Samples that the node has, and no journal", &|of| Some(of.samples_waiting()));
+    amount("detached_seconds", "For how long the shared store has given the node no answer; 0 while it does", &|of| {
+        Some(of.detached_seconds().unwrap_or(0))
+    });
+    amount("log_bytes", "Bytes in the logs of the node", &|of| Some(of.log_bytes));
+    amount("free_bytes", "Room left on the disk of the node", &|of| of.room.map(|room| room.free));
+    amount("refusing", "1 while the node takes no samples", &|of| Some(u64::from(of.refusal.is_some())));
+    amount("problems", "How many problems the node tells of", &|of| Some(of.problems));
 }
 
 /// Counters that differ in one label.

@@ -6,7 +6,7 @@ use axum::{
 };
 use serde_json::json;
 
-pub(crate) use service::{Code, Refusal, shortened};
+pub(crate) use service::{Code, Refusal, first_few, shortened};
 
 /// The status of a kind of refusal.
 fn status(code: Code) -> StatusCode {

@@ -6,8 +6,9 @@ use axum::http::request::Parts;
 
 use crate::{
     api::{
-        aligned, at, bins, cluster, computed, deletions, diff, gaps, groups, import, import_lines, ledger, live, login,
-        many, memos, policies, pvs, removals, roster, samples, status, tokens, undo, view, when,
+        aligned, at, bins, cluster, computed, deletions, diff, explain, exports, fft, gaps, groups, histogram, import,
+        import_lines, iocs, ledger, live, login, many, memos, policies, pvs, removals, roster, samples, status, tokens,
+        undo, view, when, xy,
     },
     appliance::{
         aliases, configuration, details, engine, flags, losses, manage, measures, parameters, rates, reports,
@@ -20,21 +21,12 @@ use crate::{
         leased::OfProgram,
     },
     host::Authority,
+    method::Method,
     metrics,
+    needed::Needed,
     refusal::Refusal,
     ui,
 };
-
-pub(crate) mod needed;
-
-/// The methods that occur. `Get` answers HEAD too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Method {
-    Get,
-    Post,
-    Put,
-    Delete,
-}
 
 /// One URL with what it does.
 pub(crate) struct Route {
@@ -76,12 +68,45 @@ const fn command(path: &'static str, right: Right, summary: &'static str, handle
 
 use Right::{Administer, Operate, Read};
 
+/// The Appliance's lists of names. Its clients act upon what is not in them, and none looks for a header: they are whole, or refused.
+pub(crate) const WHOLE_LISTS: [&str; 24] = [
+    "/retrieval/bpl/searchForPVsRegex",
+    "/retrieval/bpl/getMatchingPVs",
+    "/mgmt/bpl/getAllPVs",
+    "/mgmt/bpl/getMatchingPVsForThisAppliance",
+    "/mgmt/bpl/getPVStatus",
+    "/mgmt/bpl/getAllExpandedPVNames",
+    "/mgmt/bpl/getPausedPVsReport",
+    "/mgmt/bpl/getRecentlyAddedPVs",
+    "/mgmt/bpl/getRecentlyAddedPVsForThisInstance",
+    "/mgmt/bpl/getAllAliases",
+    "/retrieval/bpl/filterArchivedPVs",
+    "/mgmt/bpl/archivedPVs",
+    "/mgmt/bpl/unarchivedPVs",
+    "/mgmt/bpl/archivedPVsNotInList",
+    "/mgmt/bpl/getTypeInfoKeys",
+    "/mgmt/bpl/getPVsForThisAppliance",
+    "/mgmt/bpl/getPausedPVsForThisAppliance",
+    "/mgmt/bpl/exportConfig",
+    "/mgmt/bpl/exportConfigForAppliance",
+    "/mgmt/bpl/getRecentlyModifiedPVs",
+    "/mgmt/bpl/getRecentlyModifiedPVsForThisInstance",
+    "/mgmt/bpl/getCreationReportForAppliance",
+    "/engine/bpl/listAllChannels",
+    "/engine/bpl/status",
+];
+
+/// The archive's own lists for which the list of PVs alone is asked. Where a part of that is not known their header says so.
+pub(crate) const LISTS: [&str; 6] =
+    ["/api/v1/aliases", "/api/v1/removed", "/api/v1/deletions", "/api/v1/audit", "/api/v1/undo", "/api/v1/purge"];
+
 /// All of them. Paths that stand in no row lead to the web page, or nowhere.
 pub(crate) static ROUTES: &[Route] = &[
     // The archive's own API.
     get("/api/v1/status", "How the archiver fares", status::show),
     get("/api/v1/pvs", "PVs whose names match, a page at a time", pvs::list),
     post("/api/v1/pvs", Operate, "Archive PVs", pvs::add),
+    get("/api/v1/iocs", "The IOCs of the PVs, and how the connections to them fare", iocs::list),
     get("/api/v1/pvs/{pv}", "Everything about one PV but its samples", pvs::show),
     delete("/api/v1/pvs/{pv}", "Take a PV out of the archive, with or without its data", removals::remove),
     post("/api/v1/pvs/{pv}/restore", Administer, "Bring back a PV that was removed", removals::restore),
@@ -108,6 +133,14 @@ pub(crate) static ROUTES: &[Route] = &[
     post("/api/v1/at", Read, "The values of many PVs at one time", at::show),
     get("/api/v1/view", "Bins, gaps and metadata of many PVs, for drawing", view::show),
     post("/api/v1/view", Read, "Bins, gaps and metadata of many PVs, for drawing", view::show),
+    get("/api/v1/exports", "Exports of many PVs, the newest first", exports::list),
+    post("/api/v1/exports", Read, "Export many PVs as one file, or say what that would be", exports::order),
+    get("/api/v1/exports/{number}", "How far an export is", exports::show),
+    get("/api/v1/exports/{number}/file", "The file of an export, or a part of it", exports::file),
+    Route {
+        right: Some(Read),
+        ..delete("/api/v1/exports/{number}", "End an export, and take its file away", exports::remove)
+    },
     get("/api/v1/when", "When a condition over PVs held", when::show),
     post("/api/v1/when", Read, "When a condition over PVs held", when::show),
     get("/api/v1/diff", "Which of many PVs changed between two times", diff::show),
@@ -116,6 +149,12 @@ pub(crate) static ROUTES: &[Route] = &[
     post("/api/v1/formula", Read, "What a formula over PVs comes to", computed::formula),
     get("/api/v1/stats", "What a PV or a formula amounts to in a range", computed::stats),
     post("/api/v1/stats", Read, "What a PV or a formula amounts to in a range", computed::stats),
+    get("/api/v1/xy", "What two expressions were at the same time, in pairs", xy::show),
+    post("/api/v1/xy", Read, "What two expressions were at the same time, in pairs", xy::show),
+    get("/api/v1/histogram", "For how long a number lay between which edges", histogram::show),
+    post("/api/v1/histogram", Read, "For how long a number lay between which edges", histogram::show),
+    get("/api/v1/fft", "How strong each frequency is", fft::show),
+    post("/api/v1/fft", Read, "How strong each frequency is", fft::show),
     get("/api/v1/policies", "How PVs are archived by their names", policies::list),
     post("/api/v1/policies/plan", Read, "What the policies of the config file would change", policies::plan),
     post(
@@ -173,7 +212,7 @@ pub(crate) static ROUTES: &[Route] = &[
     open(Method::Get, "/api/v1/login/callback", "Back from the OpenID provider", login::from_provider),
     open(Method::Post, "/api/v1/login/backchannel", "The OpenID provider ends sessions", login::out_by_provider),
     open(Method::Post, "/api/v1/logout", "End one's session", login::out),
-    get("/api/v1/access/explain", "Why somebody may do something, or not", needed::show),
+    get("/api/v1/access/explain", "Why somebody may do something, or not", explain::show),
     Route { right: Some(Administer), ..get("/api/v1/tokens", "Tokens of programs", tokens::list) },
     post("/api/v1/tokens", Administer, "Make a token", tokens::add),
     delete("/api/v1/tokens/{id}", "Revoke a token", tokens::revoke),
@@ -367,6 +406,11 @@ pub(crate) static ROUTES: &[Route] = &[
     open(Method::Get, "/", "The web page", ui::show),
 ];
 
+/// What a request needs, by the table: a method, or the name of a right, and a URL or the name of a PV.
+pub fn needed_for(method: &str, what: &str) -> Result<Needed, String> {
+    Needed::by(ROUTES.iter().map(|route| (route.method, route.path, route.right)), method, what)
+}
+
 /// What every URL takes and gives.
 pub(crate) const DESCRIPTION: &str = include_str!("../../../testdata/openapi.json");
 
@@ -419,6 +463,29 @@ mod tests {
             for name in path(route).split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
                 assert!(operation["parameters"].to_string().contains(name), "{}: {name}", route.path);
             }
+        }
+    }
+
+    #[test]
+    fn what_a_request_needs_stands_in_the_table() {
+        let needed = |right, pvs: &[&str]| Ok(Needed { right, pvs: pvs.iter().map(|&pv| pv.to_owned()).collect() });
+        let (read, operate, administer) = (Some(Right::Read), Some(Right::Operate), Some(Right::Administer));
+        for (method, what, expected) in [
+            ("GET", "/api/v1/pvs/SR%3AA/samples?from=-1h", needed(read, &["SR:A"])),
+            ("HEAD", "/api/v1/pvs", needed(read, &[])),
+            ("POST", "http://archiver:17665/api/v1/pvs/A/pause", needed(operate, &["A"])),
+            ("DELETE", "/api/v1/pvs/A/aliases/B", needed(administer, &["A", "B"])),
+            ("get", "/mgmt/bpl/pauseArchivingPV?pv=A,B", needed(operate, &["A", "B"])),
+            ("GET", "/retrieval/data/getData.json?pv=A", needed(read, &["A"])),
+            ("GET", "//api/v1/../v1/status", needed(read, &[])),
+            ("GET", "/api/v1/me", needed(None, &[])),
+            ("operate", "SR:A", needed(operate, &["SR:A"])),
+            ("GET", "SR:A", needed(read, &["SR:A"])),
+        ] {
+            assert_eq!(needed_for(method, what), expected, "{method} {what}");
+        }
+        for (method, what) in [("PATCH", "/api/v1/pvs"), ("GET", "/nothing"), ("DELETE", "/api/v1/pvs"), ("eat", "A")] {
+            assert!(needed_for(method, what).is_err(), "{method} {what}");
         }
     }
 

@@ -27,7 +27,7 @@ use hyper_util::{
     server::graceful::{GracefulShutdown, Watcher},
 };
 use rustls::server::Acceptor;
-use service::{Service, now};
+use service::{Exports, Service, now};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     runtime::Handle,
@@ -51,9 +51,11 @@ use crate::{
     dispatch::Dispatch,
     door::{Door, Doors, Lock},
     ear::{Ear, Error},
+    formats::exports,
     listener::At,
     metrics::Metrics,
     peer::{Client, Peer, Wire},
+    routes,
     stream::Stream,
     tls::{
         handshakes::HANDSHAKE_TIMEOUT,
@@ -82,6 +84,7 @@ pub struct Serve {
     address: SocketAddr,
     urls: Vec<String>,
     doors: Arc<Doors>,
+    exports: Arc<Exports>,
     runtime: Handle,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
@@ -119,10 +122,26 @@ impl Serve {
         let doors = Arc::new(Doors(doors));
         let of_app = Arc::clone(&doors);
         let (shares, flags) = (Shares::default(), Mutex::default());
-        let app = App { config, delivery, address, doors: of_app, service, access, shares, metrics, flags, stopping };
-        let app = Arc::new(app);
+        let budget = Arc::clone(&delivery.budget);
+        let exports = Exports::open(Arc::clone(&service), budget, config.exports.clone(), exports::make);
+        let exports = Arc::new(exports);
+        let needed = routes::needed_for;
+        let app = Arc::new(App {
+            config,
+            delivery,
+            address,
+            doors: of_app,
+            service,
+            exports: Arc::clone(&exports),
+            access,
+            shares,
+            metrics,
+            needed,
+            flags,
+            stopping,
+        });
         let task = tokio::spawn(accept(ears, app));
-        Ok(Serve { address, urls, doors, runtime: Handle::current(), stop, task })
+        Ok(Serve { address, urls, doors, exports, runtime: Handle::current(), stop, task })
     }
 
     /// Where it listens: the first address.
@@ -145,6 +164,8 @@ impl Serve {
     /// Takes no more requests, lets answers finish as long as the config allows, then breaks the rest off.
     pub async fn finish(mut self) {
         self.stop.send_replace(true);
+        let exports = Arc::clone(&self.exports);
+        drop(self.runtime.spawn_blocking(move || exports.finish()).await);
         if let Err(error) = (&mut self.task).await {
             tracing::error!("the server had failed: {error}");
         }
@@ -154,6 +175,7 @@ impl Serve {
 impl Drop for Serve {
     fn drop(&mut self) {
         self.task.abort();
+        self.exports.finish();
     }
 }
 
@@ -313,7 +335,7 @@ async fn connection(visit: Visit, dispatch: Dispatch, watcher: Watcher, app: Arc
     }
     let socket = Socket::new(Arc::clone(&stream), Arc::clone(&activity), app.config.write_timeout);
     let peer = |wire| Peer { client, wire, stream: Arc::downgrade(&stream) };
-    let answers = |peer, shown| Answers {
+    let answers = |peer, shown| Responder {
         dispatch,
         activity,
         crowd: app.delivery.crowd.clone(),
@@ -377,7 +399,7 @@ async fn sealed(socket: Socket, stream: &Stream, lock: &Lock) -> io::Result<Opti
 }
 
 /// What answers the requests of one connection.
-struct Answers {
+struct Responder {
     dispatch: Dispatch,
     activity: Arc<Activity>,
     crowd: Crowd,
@@ -386,7 +408,7 @@ struct Answers {
     shown: Option<Arc<Certificate>>,
 }
 
-impl Answers {
+impl Responder {
     /// What a request is to carry along, and what answers it.
     fn answer(
         &self,
@@ -415,7 +437,7 @@ impl Answers {
 /// Answers one request after the other.
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    answers: Answers,
+    answers: Responder,
     app: &App,
     watcher: Watcher,
 ) -> Result<(), hyper::Error> {

@@ -18,7 +18,7 @@ const ANSWER_BYTES_MAX: u64 = 16 << 20;
 const STEP_SECONDS: f64 = 0.01;
 
 /// What was seen.
-pub(super) struct Live {
+pub(super) struct SeenLive {
     pub(super) load: Load,
     cores: f64,
     memory_gb: f64,
@@ -26,14 +26,14 @@ pub(super) struct Live {
     is_telling: bool,
 }
 
-type Sums = HashMap<String, f64>;
+type CounterSums = HashMap<String, f64>;
 
 /// Looks twice.
-pub(super) fn watch(url: &str, seconds: f64) -> Result<Live, Failure> {
+pub(super) fn watch(url: &str, seconds: f64) -> Result<SeenLive, Failure> {
     let before = look(url)?;
     thread::sleep(Duration::try_from_secs_f64(seconds).map_err(|_| "--seconds is no time")?);
     let after = look(url)?;
-    let get = |sums: &Sums, name: &str| -> Result<f64, Failure> {
+    let get = |sums: &CounterSums, name: &str| -> Result<f64, Failure> {
         sums.get(name).copied().ok_or_else(|| format!("{url}/metrics does not tell {name}").into())
     };
     let rate = |name: &str| -> Result<f64, Failure> { Ok((get(&after, name)? - get(&before, name)?) / seconds) };
@@ -46,21 +46,21 @@ pub(super) fn watch(url: &str, seconds: f64) -> Result<Live, Failure> {
         ..Load::default()
     };
     let memory_gb = get(&after, "process_resident_memory_bytes")? / 1e9;
-    Ok(Live { load, cores, memory_gb, is_telling: cores * seconds >= 10.0 * STEP_SECONDS })
+    Ok(SeenLive { load, cores, memory_gb, is_telling: cores * seconds >= 10.0 * STEP_SECONDS })
 }
 
 /// Of each update, what is not its value: a header, alarm and time of Channel Access.
 const HEAD_BYTES: f64 = 32.0;
 
 /// Each quantity, summed over its labels.
-fn look(url: &str) -> Result<Sums, Failure> {
+fn look(url: &str) -> Result<CounterSums, Failure> {
     let answer = agent().get(&format!("{url}/metrics")).call();
     let text = checked(answer, url)?.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_string()?;
     Ok(sums(&text))
 }
 
-fn sums(text: &str) -> Sums {
-    let mut sums = Sums::new();
+fn sums(text: &str) -> CounterSums {
+    let mut sums = CounterSums::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let Some((name, value)) = line.rsplit_once(' ') else { continue };
         let name = name.split('{').next().unwrap_or_default();
@@ -69,7 +69,7 @@ fn sums(text: &str) -> Sums {
     sums
 }
 
-impl Live {
+impl SeenLive {
     /// How much longer the processor takes here than the model says; 1 where too little was seen.
     pub(super) fn factor(&self, model: &Model, head: HeadSettings) -> f64 {
         let expected = model.need(&self.load, head).cores;
@@ -77,7 +77,7 @@ impl Live {
     }
 
     pub(super) fn in_words(&self, model: &Model, head: HeadSettings) -> String {
-        let Live { load, cores, memory_gb, .. } = self;
+        let SeenLive { load, cores, memory_gb, .. } = self;
         let (pvs, updates) = (load.pvs, load.updates);
         let begin = format!("It runs with {pvs} PVs, {updates:.1} updates/s, {cores:.3} cores and {memory_gb:.3} GB");
         if self.is_telling {

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use aa::{read_appliances, read_policies, read_properties};
 use archive::{Method, Protocol};
 use chanarch::{read_engine_config, read_list};
-use foreign::{Carried, read_channels};
+use foreign::{CarriedOver, read_channels};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -25,7 +25,7 @@ const PVS_AT_ONCE: usize = 1000;
 const CHANNELS_AT_ONCE: usize = 5000;
 
 pub(crate) fn import(command: &FromConfig) -> Result<(), Failure> {
-    let mut all = Carried::default();
+    let mut all = CarriedOver::default();
     for file in &command.files {
         all.join(read(command, file)?);
     }
@@ -59,7 +59,7 @@ pub(crate) fn import(command: &FromConfig) -> Result<(), Failure> {
 }
 
 /// By its name and what it holds.
-fn read(command: &FromConfig, file: &Path) -> Result<Carried, Failure> {
+fn read(command: &FromConfig, file: &Path) -> Result<CarriedOver, Failure> {
     let text = |path: &Path| texts::read(path).map_err(|error| error.to_string());
     let (said, name) = (text(file)?, file.display().to_string());
     Ok(match file.extension().and_then(|extension| extension.to_str()) {
@@ -75,8 +75,8 @@ fn read(command: &FromConfig, file: &Path) -> Result<Carried, Failure> {
 }
 
 /// All channels that have the property, some thousand at a time.
-fn channels(url: &str, property: &str) -> Result<Carried, Failure> {
-    let mut all = Carried::default();
+fn channels(url: &str, property: &str) -> Result<CarriedOver, Failure> {
+    let mut all = CarriedOver::default();
     for page in 0.. {
         let from = page * CHANNELS_AT_ONCE;
         let resources = format!("{}/resources/channels", url.trim_end_matches('/'));
@@ -95,7 +95,7 @@ fn channels(url: &str, property: &str) -> Result<Carried, Failure> {
 }
 
 /// Adds the PVs to a running archiver.
-fn add(server: &Server, all: &Carried) -> Result<(), Failure> {
+fn add(server: &Server, all: &CarriedOver) -> Result<(), Failure> {
     let (mut added, mut refused) = (0, 0);
     for some in all.pvs.chunks(PVS_AT_ONCE) {
         let pvs: Vec<Value> = some.iter().map(wanted).collect();

@@ -24,11 +24,11 @@ use crate::{
 const PART_BYTES: usize = 4 << 20;
 
 pub(crate) fn import(command: &Csv) -> Result<(), Failure> {
-    let mut total = Total { samples: 0, skipped: 0, told_at: Instant::now() };
+    let mut total = CsvTotal { samples: 0, skipped: 0, told_at: Instant::now() };
     for file in &command.files {
         import_file(command, file, &mut total).map_err(|error| format!("{}: {error}", file.display()))?;
     }
-    let Total { samples, skipped, .. } = total;
+    let CsvTotal { samples, skipped, .. } = total;
     Ok(print_line(&format!("{samples} samples imported, {skipped} had been before"))?)
 }
 
@@ -36,14 +36,14 @@ fn pv(command: &Csv) -> &str {
     command.pv.as_deref().expect("clap requires it")
 }
 
-struct Total {
+struct CsvTotal {
     samples: u64,
     /// Of parts that were known.
     skipped: u64,
     told_at: Instant,
 }
 
-fn import_file(command: &Csv, file: &Path, total: &mut Total) -> Result<(), Failure> {
+fn import_file(command: &Csv, file: &Path, total: &mut CsvTotal) -> Result<(), Failure> {
     let bytes_total = file.metadata()?.len();
     let mut lines = BufReader::new(File::open(file)?);
     let (mut part, mut first, mut next, mut bytes) = (String::new(), 1, 1, 0);
@@ -65,7 +65,7 @@ fn import_file(command: &Csv, file: &Path, total: &mut Total) -> Result<(), Fail
     }
 }
 
-fn send(command: &Csv, file: &Path, line: u64, part: &str, total: &mut Total) -> Result<(), Failure> {
+fn send(command: &Csv, file: &Path, line: u64, part: &str, total: &mut CsvTotal) -> Result<(), Failure> {
     let file = file.file_name().unwrap_or_default().to_string_lossy();
     let name = |hash: String| encoded(&format!("{} {file} line {line} {hash}", pv(command)));
     let known_as = name(format!("{:016x}", old_text_hash(part)));

@@ -54,6 +54,13 @@ impl Access {
         self.tokens.rows()
     }
 
+    /// Reads the tokens anew, as they are kept: where others make and revoke them, too.
+    pub fn read_tokens(&self) -> Result<(), TokensError> {
+        self.tokens.read_anew()?;
+        self.changed();
+        Ok(())
+    }
+
     /// Writes down on which days tokens were used. The caller runs it about once a minute.
     pub fn tend(&self) -> Result<(), TokensError> {
         self.tokens.keep_days()

@@ -6,12 +6,12 @@ use sample::Timestamp;
 use super::{Access, Held, unproved};
 use crate::{
     config::Config,
-    jwt::Wrong,
+    jwt::TokenFault,
     login::{self, Callback, Redirect, clear_login_cookie},
     presented::Presented,
     provider::Provider,
     refused::{Reason, Refused},
-    sessions::{Logged, Transport, clear_cookie, set_cookie},
+    sessions::{LoginSession, Transport, clear_cookie, set_cookie},
     who::Who,
 };
 
@@ -79,7 +79,13 @@ impl Access {
         held.oidc.as_deref().ok_or_else(missing)
     }
 
-    fn logged_in(&self, logged: Logged, transport: Transport, return_to: Option<String>, now: Timestamp) -> LoggedIn {
+    fn logged_in(
+        &self,
+        logged: LoginSession,
+        transport: Transport,
+        return_to: Option<String>,
+        now: Timestamp,
+    ) -> LoggedIn {
         let who = logged.who.clone();
         let mut set_cookies = vec![self.log_in(logged, transport, now)];
         if return_to.is_some() {
@@ -94,8 +100,8 @@ impl Access {
         let meant = self.provider(&held, presented)?.logout_token(token, now);
         let meant = meant.map_err(|wrong| match wrong {
             // As OpenID Connect Back-Channel Logout has it: 400.
-            Wrong::Token(message) => Refused::malformed(Reason::Login, message),
-            Wrong::Away => Refused::away("the OpenID provider"),
+            TokenFault::Token(message) => Refused::malformed(Reason::Login, message),
+            TokenFault::Away => Refused::away("the OpenID provider"),
         })?;
         let is = |meant: &Option<Box<str>>, has: &Option<Box<str>>| meant.is_none() || meant == has;
         let ended = self.sessions.end_all(|logged| {
@@ -106,7 +112,7 @@ impl Access {
     }
 
     /// Begins a session of somebody who has proved who they are. Gives the header that gives the browser its cookie.
-    pub fn log_in(&self, logged: Logged, transport: Transport, now: Timestamp) -> String {
+    pub fn log_in(&self, logged: LoginSession, transport: Transport, now: Timestamp) -> String {
         set_cookie(&self.sessions.begin(logged, now), transport)
     }
 

@@ -255,7 +255,7 @@ fn who_logs_in_is_known_by_a_cookie_until_they_log_out() {
     let ana = Who::parse("ldap:ana").unwrap();
     let log_in = || {
         let groups = Arc::new(["operators".into()]);
-        let logged = Logged { who: ana.clone(), groups, subject: None, provider: None };
+        let logged = LoginSession { who: ana.clone(), groups, subject: None, provider: None };
         access.log_in(logged, Transport::Tls, at(0))
     };
     let cookie = log_in();
@@ -345,7 +345,8 @@ fn the_provider_ends_the_sessions_that_it_means() {
     let access = Access::new(toml::from_str(&oidc).unwrap(), Box::new(InMemory::default())).unwrap();
     let log_in = |how, subject: &str, sid: &str| {
         let who = Who::new(how, subject).unwrap();
-        let logged = Logged { who, groups: Arc::default(), subject: Some(subject.into()), provider: Some(sid.into()) };
+        let logged =
+            LoginSession { who, groups: Arc::default(), subject: Some(subject.into()), provider: Some(sid.into()) };
         access.log_in(logged, Transport::Tls, at(0))
     };
     let cookies = [

@@ -50,12 +50,12 @@ impl Bench {
         Bench { idp, rsa, p256, ed25519, provider }
     }
 
-    fn show(&self, token: &str) -> Result<Said, Wrong> {
+    fn show(&self, token: &str) -> Result<Said, TokenFault> {
         self.provider.access_token(token, at(NOW))
     }
 
     /// A token that is right but for some claims, which are removed where they are null.
-    fn with(&self, changes: &Value) -> Result<Said, Wrong> {
+    fn with(&self, changes: &Value) -> Result<Said, TokenFault> {
         let mut claims = claims(&self.idp);
         for (name, value) in changes.as_object().unwrap() {
             claims[name] = value.clone();
@@ -118,7 +118,7 @@ fn claims_that_do_not_hold_are_refused() {
         (json!({"sub": "a\nb"}), "the token does not say who it is for"),
     ];
     for (changes, message) in cases {
-        assert_eq!(bench.with(&changes), Err(Wrong::Token(message)), "{changes}");
+        assert_eq!(bench.with(&changes), Err(TokenFault::Token(message)), "{changes}");
     }
 }
 
@@ -128,7 +128,7 @@ fn signatures_and_headers_that_do_not_hold_are_refused() {
     let (idp, rsa) = (&bench.idp, &bench.rsa);
     let claims = claims(idp);
     let refused = |token: &str| match bench.show(token) {
-        Err(Wrong::Token(message)) => message,
+        Err(TokenFault::Token(message)) => message,
         other => panic!("{token}: {other:?}"),
     };
     let good = rsa.sign(&header("RS256", "r"), &claims);
@@ -161,20 +161,20 @@ fn signatures_and_headers_that_do_not_hold_are_refused() {
     let nameless = rsa.sign(&json!({"alg": "RS256"}), &claims);
     bench.show(&nameless).unwrap();
     idp.set_keys(vec![rsa.shown("r", "sig"), Pair::rsa().shown("s", "sig")]);
-    assert_eq!(provider(idp, "").access_token(&nameless, at(NOW)), Err(Wrong::Token(no_key)));
+    assert_eq!(provider(idp, "").access_token(&nameless, at(NOW)), Err(TokenFault::Token(no_key)));
 }
 
 #[test]
 fn what_is_no_token_is_refused() {
     let bench = Bench::new();
-    let refused = |token: &str| matches!(bench.show(token), Err(Wrong::Token(_)));
+    let refused = |token: &str| matches!(bench.show(token), Err(TokenFault::Token(_)));
     for text in ["", ".", "..", "a.b.c", "a.b", "é.é.é", "e30.e30.", "bnVsbA.bnVsbA.x"] {
         assert!(refused(text), "{text}");
     }
     let mut long = claims(&bench.idp);
     long["padding"] = json!("x".repeat(17 << 10));
     let long = bench.rsa.sign(&header("RS256", "r"), &long);
-    assert_eq!(bench.show(&long), Err(Wrong::Token("the token is longer than 16 KiB")));
+    assert_eq!(bench.show(&long), Err(TokenFault::Token("the token is longer than 16 KiB")));
     for header in [
         json!({"alg": "RS256", "kid": "r", "crit": ["b64"], "b64": false}),
         json!({"alg": "RS256", "kid": 7}),
@@ -191,7 +191,7 @@ fn what_is_no_token_is_refused() {
 fn a_key_for_encryption_signs_nothing() {
     let (idp, pair) = (Idp::start(), Pair::rsa());
     let token = pair.sign(&header("RS256", "k"), &claims(&idp));
-    let no_key = Err(Wrong::Token("the token is signed by no key of the provider"));
+    let no_key = Err(TokenFault::Token("the token is signed by no key of the provider"));
     let without_use = |operations: Value| {
         let mut key = pair.shown("k", "sig");
         key.as_object_mut().unwrap().remove("use");
@@ -210,7 +210,7 @@ fn a_key_for_encryption_signs_nothing() {
     idp.set_keys(vec![pair.shown("k", "enc"), pair.shown("k", "sig")]);
     provider(&idp, "").access_token(&token, at(NOW)).unwrap();
     assert_eq!(provider(&idp, "algorithms = [\"ES256\"]\n").access_token(&token, at(NOW)).unwrap_err(), {
-        Wrong::Token("the token is signed in a way that is not taken here")
+        TokenFault::Token("the token is signed in a way that is not taken here")
     });
 }
 
@@ -230,7 +230,7 @@ fn a_new_key_is_fetched_once_and_unknown_ones_are_not_fetched_for_ever() {
     for number in 0..1000 {
         let unknown = header("RS256", &format!("unknown {number}"));
         let unknown = format!("{}.e30.x", base64(unknown.to_string()));
-        assert!(matches!(show(&unknown, 60 + number / 100), Err(Wrong::Token(_))));
+        assert!(matches!(show(&unknown, 60 + number / 100), Err(TokenFault::Token(_))));
     }
     assert_eq!(bench.idp.fetches(), 3);
 }
@@ -243,17 +243,17 @@ fn keys_are_believed_for_a_day_while_the_provider_is_away_and_withdrawn_ones_for
     let token = bench.rsa.sign(&header("RS256", "r"), &long);
     let show = |hours: i64| bench.provider.access_token(&token, at(NOW + hours * 3600)).map(|_| ());
     bench.idp.set_away(true);
-    assert_eq!(show(0), Err(Wrong::Away));
+    assert_eq!(show(0), Err(TokenFault::Away));
     bench.idp.set_away(false);
-    assert_eq!(show(0), Err(Wrong::Away), "it was asked just now");
+    assert_eq!(show(0), Err(TokenFault::Away), "it was asked just now");
     assert_eq!(show(1), Ok(()));
     bench.idp.set_away(true);
-    assert_eq!((show(3), show(24), show(25)), (Ok(()), Ok(()), Err(Wrong::Away)));
+    assert_eq!((show(3), show(24), show(25)), (Ok(()), Ok(()), Err(TokenFault::Away)));
     bench.idp.set_away(false);
     assert_eq!(show(26), Ok(()));
     bench.idp.set_keys(vec![]);
     assert_eq!(show(26), Ok(()));
-    assert!(matches!(show(27), Err(Wrong::Token(_))));
+    assert!(matches!(show(27), Err(TokenFault::Token(_))));
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn a_provider_that_is_another_or_could_be_overheard_is_not_believed() {
     ] {
         let bench = Bench::new();
         bench.idp.set_discovery(key, value);
-        assert_eq!(bench.with(&json!({})), Err(Wrong::Away), "{key}");
+        assert_eq!(bench.with(&json!({})), Err(TokenFault::Away), "{key}");
     }
 }
 
@@ -295,7 +295,7 @@ proptest! {
             1 => format!("{}.{}.{rest}", base64(&header), base64(&claims)),
             _ => format!("{}.{}.{}", base64(json!({"alg": "RS256", "kid": "r", "x": header}).to_string()), base64(&claims), base64(&rest)),
         };
-        prop_assert!(matches!(BENCH.show(&text), Err(Wrong::Token(_))));
+        prop_assert!(matches!(BENCH.show(&text), Err(TokenFault::Token(_))));
         prop_assert!(BENCH.idp.fetches() <= 1);
     }
 }

@@ -94,20 +94,20 @@ impl Bench {
         code
     }
 
-    fn finish(&self, cookie: &str, state: &str, code: &str, seconds: i64) -> Result<Done, Failed> {
+    fn finish(&self, cookie: &str, state: &str, code: &str, seconds: i64) -> Result<LoginDone, Failed> {
         let brought = Callback { code: Some(code), state: Some(state), issuer: Some(&self.idp.url), error: None };
         self.logins.finish(&self.provider, CALLBACK, cookie, brought, at(seconds))
     }
 
     /// A login of which nothing is changed but the claims of the ID token.
-    fn logged_in(&self, changes: Value) -> Result<Done, Failed> {
+    fn logged_in(&self, changes: Value) -> Result<LoginDone, Failed> {
         *self.changes.lock().unwrap() = changes;
         let under = self.begin("/");
         self.finish(&under.cookie, &under.parameters["state"], &self.code(&under), 1)
     }
 }
 
-fn reason(failed: Result<Done, Failed>) -> String {
+fn reason(failed: Result<LoginDone, Failed>) -> String {
     match failed {
         Err(Failed::Wrong(message)) => message,
         other => panic!("{other:?}"),
@@ -256,6 +256,6 @@ fn a_logout_token_says_whose_sessions_end_and_nothing_else_is_one() {
         json!({"sub": null, "sid": null}),
         json!({"exp": NOW - 100}),
     ] {
-        assert!(matches!(token(changes.clone()), Err(Wrong::Token(_))), "{changes}");
+        assert!(matches!(token(changes.clone()), Err(TokenFault::Token(_))), "{changes}");
     }
 }

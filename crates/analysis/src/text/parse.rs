@@ -1,10 +1,10 @@
 //! The parser: words to an expression, by how strongly signs bind (Pratt, 1973). What it makes, and how deep it goes, has limits.
 
 use super::{
-    Arithmetic, Compare, Dwell, Expression, Function, Name, Node, NodeId, Takes,
+    Arithmetic, Dwell, Expression, Function, Name, Node, NodeId, NumberComparison, Takes,
     words::{Word, words},
 };
-use crate::fault::{Fault, Place};
+use crate::fault::{ExpressionFault, Place};
 
 /// No expression has more parts.
 const NODES_MAX: usize = 1000;
@@ -16,7 +16,7 @@ const DEPTH_MAX: usize = 64;
 enum Joins {
     Or,
     And,
-    Compares(Compare),
+    Compares(NumberComparison),
     Counts(Arithmetic),
 }
 
@@ -24,10 +24,10 @@ enum Joins {
 const NOT: u8 = 5;
 const NEGATIVE: u8 = 12;
 
-pub(super) fn parse(text: &str) -> Result<Expression, Fault> {
+pub(super) fn parse(text: &str) -> Result<Expression, ExpressionFault> {
     let mut parser = Parser { words: words(text)?, next: 0, nodes: Vec::new(), places: Vec::new() };
     if parser.word() == &Word::End {
-        return Err(Fault::syntax(parser.place(), "the expression is empty; write one like SR:CURRENT > 3"));
+        return Err(ExpressionFault::syntax(parser.place(), "the expression is empty; write one like SR:CURRENT > 3"));
     }
     parser.expression(0, 0)?;
     let dwell = if parser.takes_word("for") { Some(parser.dwell()?) } else { None };
@@ -53,7 +53,7 @@ impl Parser {
         self.words.get(self.next).or(self.words.last()).map(|(_, place)| *place).unwrap_or_default()
     }
 
-    fn unexpected(&self, expected: &str) -> Fault {
+    fn unexpected(&self, expected: &str) -> ExpressionFault {
         let found = match self.word() {
             Word::End => "the end".to_owned(),
             Word::Number(number) => format!("the number {number}"),
@@ -61,7 +61,7 @@ impl Parser {
             Word::Bare(name) | Word::Quoted(name) => format!("the name {name:?}"),
             Word::Sign(sign) => format!("{sign:?}"),
         };
-        Fault::syntax(self.place(), format!("{expected} is expected and {found} was found"))
+        ExpressionFault::syntax(self.place(), format!("{expected} is expected and {found} was found"))
     }
 
     fn takes_sign(&mut self, wanted: &str) -> bool {
@@ -76,9 +76,9 @@ impl Parser {
         is_there
     }
 
-    fn add(&mut self, node: Node, place: Place) -> Result<NodeId, Fault> {
+    fn add(&mut self, node: Node, place: Place) -> Result<NodeId, ExpressionFault> {
         if self.nodes.len() >= NODES_MAX {
-            return Err(Fault::too_much(place, format!("the expression has more than {NODES_MAX} parts")));
+            return Err(ExpressionFault::too_much(place, format!("the expression has more than {NODES_MAX} parts")));
         }
         self.nodes.push(node);
         self.places.push(place);
@@ -86,9 +86,12 @@ impl Parser {
     }
 
     /// Parses an expression whose operators bind at least this strongly.
-    fn expression(&mut self, strength: u8, depth: usize) -> Result<NodeId, Fault> {
+    fn expression(&mut self, strength: u8, depth: usize) -> Result<NodeId, ExpressionFault> {
         if depth >= DEPTH_MAX {
-            return Err(Fault::too_much(self.place(), format!("parentheses and signs are nested {DEPTH_MAX} deep")));
+            return Err(ExpressionFault::too_much(
+                self.place(),
+                format!("parentheses and signs are nested {DEPTH_MAX} deep"),
+            ));
         }
         let mut left = self.term(depth)?;
         while let Some((joins, own, right)) = self.joins() {
@@ -106,7 +109,7 @@ impl Parser {
             };
             left = self.add(node, place)?;
             if matches!(joins, Joins::Compares(_)) && matches!(self.joins(), Some((Joins::Compares(_), ..))) {
-                return Err(Fault::syntax(self.place(), "comparisons are joined by and: 1 < A and A < 3"));
+                return Err(ExpressionFault::syntax(self.place(), "comparisons are joined by and: 1 < A and A < 3"));
             }
         }
         Ok(left)
@@ -121,8 +124,8 @@ impl Parser {
             Word::Bare(word) if ["and", "while"].iter().any(|and| word.eq_ignore_ascii_case(and)) => (Joins::And, 3, 4),
             Word::Sign("||") => (Joins::Or, 1, 2),
             Word::Sign("&&") => (Joins::And, 3, 4),
-            Word::Sign("=" | "==") => compares(Compare::Equal),
-            Word::Sign("!=" | "<>") => compares(Compare::Unequal),
+            Word::Sign("=" | "==") => compares(NumberComparison::Equal),
+            Word::Sign("!=" | "<>") => compares(NumberComparison::Unequal),
             Word::Sign(sign) if comparison(sign).is_some() => compares(comparison(sign)?),
             Word::Sign("+") => (Joins::Counts(Add), 8, 9),
             Word::Sign("-") => (Joins::Counts(Subtract), 8, 9),
@@ -134,7 +137,7 @@ impl Parser {
         })
     }
 
-    fn term(&mut self, depth: usize) -> Result<NodeId, Fault> {
+    fn term(&mut self, depth: usize) -> Result<NodeId, ExpressionFault> {
         let place = self.place();
         if self.takes_sign("-") {
             let of = self.expression(NEGATIVE, depth + 1)?;
@@ -173,10 +176,10 @@ impl Parser {
     }
 
     /// The arguments of a function, behind its parenthesis.
-    fn call(&mut self, name: &str, place: Place, depth: usize) -> Result<NodeId, Fault> {
+    fn call(&mut self, name: &str, place: Place, depth: usize) -> Result<NodeId, ExpressionFault> {
         let function = Function::named(name).ok_or_else(|| {
             let known: Vec<&str> = Function::ALL.iter().map(|(name, ..)| *name).collect();
-            Fault::syntax(place, format!("there is no function {name:?}; there are {}", known.join(", ")))
+            ExpressionFault::syntax(place, format!("there is no function {name:?}; there are {}", known.join(", ")))
         })?;
         let mut arguments = Vec::new();
         while !self.takes_sign(")") {
@@ -192,34 +195,37 @@ impl Parser {
             Takes::PvAndNumber => (arguments.len() == 2, "a PV and a number"),
         };
         if !is_right {
-            return Err(Fault::syntax(place, format!("{} takes {wants}, not {}", function.name(), arguments.len())));
+            return Err(ExpressionFault::syntax(
+                place,
+                format!("{} takes {wants}, not {}", function.name(), arguments.len()),
+            ));
         }
         self.add(Node::Call(function, arguments), place)
     }
 
     /// What stands behind `for`.
-    fn dwell(&mut self) -> Result<Dwell, Fault> {
+    fn dwell(&mut self) -> Result<Dwell, ExpressionFault> {
         let compare = match self.word() {
             Word::Sign(sign) => comparison(sign).ok_or_else(|| self.unexpected("a length of time like 10 s"))?,
-            _ => Compare::GreaterOrEqual,
+            _ => NumberComparison::GreaterOrEqual,
         };
         self.next += usize::from(matches!(self.word(), Word::Sign(_)));
         let Word::Number(seconds) = *self.word() else { return Err(self.unexpected("a length of time like 10 s")) };
         let nanos = seconds * 1e9;
         if !(nanos >= 0.0 && nanos < i64::MAX as f64) {
-            return Err(Fault::syntax(self.place(), format!("{seconds:?} s is no length of time")));
+            return Err(ExpressionFault::syntax(self.place(), format!("{seconds:?} s is no length of time")));
         }
         self.next += 1;
         Ok(Dwell { compare, nanos: nanos.round() as i64 })
     }
 }
 
-fn comparison(sign: &str) -> Option<Compare> {
+fn comparison(sign: &str) -> Option<NumberComparison> {
     Some(match sign {
-        "<" => Compare::Less,
-        "<=" => Compare::LessOrEqual,
-        ">" => Compare::Greater,
-        ">=" => Compare::GreaterOrEqual,
+        "<" => NumberComparison::Less,
+        "<=" => NumberComparison::LessOrEqual,
+        ">" => NumberComparison::Greater,
+        ">=" => NumberComparison::GreaterOrEqual,
         _ => return None,
     })
 }
@@ -303,9 +309,12 @@ mod tests {
     #[test]
     fn a_dwell_is_a_length_and_how_it_is_compared() {
         let dwell = |text: &str| parse(text).expect("a condition").dwell.expect("a dwell");
-        assert_eq!(dwell("A > 3 for >= 10 s"), Dwell { compare: Compare::GreaterOrEqual, nanos: 10_000_000_000 });
+        assert_eq!(
+            dwell("A > 3 for >= 10 s"),
+            Dwell { compare: NumberComparison::GreaterOrEqual, nanos: 10_000_000_000 }
+        );
         assert_eq!(dwell("A > 3 for 10 min").nanos, 600_000_000_000);
-        assert_eq!(dwell("A > 3 for < 2ms"), Dwell { compare: Compare::Less, nanos: 2_000_000 });
+        assert_eq!(dwell("A > 3 for < 2ms"), Dwell { compare: NumberComparison::Less, nanos: 2_000_000 });
     }
 
     #[test]

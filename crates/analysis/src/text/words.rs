@@ -1,7 +1,7 @@
 //! The words of an expression: numbers, texts, names, signs, each with its place.
 
 use super::TEXT_BYTES_MAX;
-use crate::fault::{Fault, Place};
+use crate::fault::{ExpressionFault, Place};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Word {
@@ -32,10 +32,10 @@ const UNITS: [(&str, f64); 8] = [
 ];
 
 /// All words of a text; the last is its end.
-pub(super) fn words(text: &str) -> Result<Vec<(Word, Place)>, Fault> {
+pub(super) fn words(text: &str) -> Result<Vec<(Word, Place)>, ExpressionFault> {
     if text.len() > TEXT_BYTES_MAX {
         let why = format!("the expression has {} bytes, at most {TEXT_BYTES_MAX} are read", text.len());
-        return Err(Fault::too_much(Place { at: 0, character: 1 }, why));
+        return Err(ExpressionFault::too_much(Place { at: 0, character: 1 }, why));
     }
     let mut reader = Reader { text, at: 0, counted: Place { at: 0, character: 1 } };
     let mut words = Vec::new();
@@ -82,7 +82,7 @@ impl<'t> Reader<'t> {
         rest.get(..len).unwrap_or_default()
     }
 
-    fn word(&mut self, place: Place) -> Result<Word, Fault> {
+    fn word(&mut self, place: Place) -> Result<Word, ExpressionFault> {
         let mut characters = self.rest().chars();
         let Some(first) = characters.next() else { return Ok(Word::End) };
         let second = characters.next().unwrap_or(' ');
@@ -96,7 +96,7 @@ impl<'t> Reader<'t> {
             self.at += 1;
             let quoted = self.take_while(|c| c != first);
             if !self.rest().starts_with(first) {
-                return Err(Fault::syntax(place, format!("the {first} that begins here has no end")));
+                return Err(ExpressionFault::syntax(place, format!("the {first} that begins here has no end")));
             }
             self.at += 1;
             return Ok(if first == '`' { Word::Quoted(quoted.into()) } else { Word::Text(quoted.into()) });
@@ -104,7 +104,10 @@ impl<'t> Reader<'t> {
         let rest = self.rest();
         let sign = SIGNS.iter().chain(&MORE_SIGNS).find(|sign| rest.starts_with(**sign));
         let sign = sign.ok_or_else(|| {
-            Fault::syntax(place, format!("{first:?} means nothing here; a name that has it stands between backquotes"))
+            ExpressionFault::syntax(
+                place,
+                format!("{first:?} means nothing here; a name that has it stands between backquotes"),
+            )
         })?;
         self.at += sign.len();
         Ok(Word::Sign(sign))
@@ -128,7 +131,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Digits with a point and an exponent, and a unit of time.
-    fn number(&mut self, place: Place) -> Result<Word, Fault> {
+    fn number(&mut self, place: Place) -> Result<Word, ExpressionFault> {
         let start = self.at;
         self.take_while(|c| c.is_ascii_digit());
         if self.rest().starts_with('.') {
@@ -143,7 +146,8 @@ impl<'t> Reader<'t> {
             self.take_while(|c| c.is_ascii_digit());
         }
         let digits = self.text.get(start..self.at).unwrap_or_default();
-        let number: f64 = digits.parse().map_err(|_| Fault::syntax(place, format!("{digits:?} is no number")))?;
+        let number: f64 =
+            digits.parse().map_err(|_| ExpressionFault::syntax(place, format!("{digits:?} is no number")))?;
         let behind = self.at;
         self.skip_blanks();
         let unit_at = self.at;
@@ -153,7 +157,7 @@ impl<'t> Reader<'t> {
         }
         if !unit.is_empty() && unit_at == behind {
             let why = format!("{digits}{unit} is neither a number nor a number of ns, us, ms, s, min, h, d or w");
-            return Err(Fault::syntax(
+            return Err(ExpressionFault::syntax(
                 place,
                 format!("{why}; a name that begins with a digit stands between backquotes"),
             ));

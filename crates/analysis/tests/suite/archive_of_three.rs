@@ -34,65 +34,87 @@ pub(crate) struct Archive {
     sums: RefCell<HashMap<(usize, i64), Sums>>,
     store: Store,
     // Dropped last: the store lies in it.
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Archive {
     pub(crate) fn random(seed: u64) -> Archive {
-        let mut random = Random { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 };
+        let mut archive = Archive::empty(seed);
         let is_calm = seed.is_multiple_of(2);
-        let folder = tempfile::tempdir().expect("there is room for a folder");
-        let open = || Store::open(Config::new(folder.path()), Timestamp::from_nanos(START)).expect("the store opens");
-        let mut store = open();
-        let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
-        let names = NAMES.map(|name| (PvName::new(name).expect("it is a name"), settings.clone()));
-        let by = By::new("test", Timestamp::from_nanos(START));
-        let pvs: Vec<PvId> =
-            store.writer().register(&names, &by).expect("it registers").iter().map(|entry| entry.id).collect();
-        let renamed = START + random.below(SPAN) as i64 * SECOND;
-        for (since, labels) in [START, renamed].into_iter().zip(LABELS) {
+        archive.renamed = START + archive.random.below(SPAN) as i64 * SECOND;
+        for (since, labels) in [START, archive.renamed].into_iter().zip(LABELS) {
             let labels = labels.map(str::to_owned).to_vec();
             let metadata =
                 Metadata { value_type: Some(ValueType::scalar(Element::Enum)), labels, ..Metadata::default() };
             let since = Timestamp::from_nanos(since);
-            store.writer().append(&[(pvs[1], Record::Metadata(since, metadata.into()))], since).expect("it is taken");
+            archive.append(1, Record::Metadata(since, metadata.into()), since);
         }
-        let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); 3];
-        let mut times = [0; 3].map(|_: i32| START + random.below(SPAN / 4) as i64 * SECOND);
-        for _ in 0..3 + random.below(9) {
-            for (pv, own) in samples.iter_mut().enumerate() {
-                let batch = random.batch(pv, &mut times[pv], is_calm);
-                own.extend((0..batch.len()).map(|row| batch.get(row)));
-                let records = [(pvs[pv], Record::Samples(batch))];
-                store.writer().append(&records, Timestamp::from_nanos(START)).expect("the store takes it");
+        let mut times = [0; 3].map(|_: i32| START + archive.random.below(SPAN / 4) as i64 * SECOND);
+        for _ in 0..3 + archive.random.below(9) {
+            for (pv, time) in times.iter_mut().enumerate() {
+                let batch = archive.random.batch(pv, time, is_calm);
+                archive.samples[pv].extend((0..batch.len()).map(|row| batch.get(row)));
+                archive.append(pv, Record::Samples(batch), Timestamp::from_nanos(START));
             }
-            if random.below(3) == 0 {
-                store.close(Timestamp::from_nanos(START)).expect("the store closes");
-                store = open();
+            if archive.random.below(3) == 0 {
+                archive = archive.reopened();
             }
         }
-        for pv in &pvs {
-            for _ in 0..random.below(6) {
-                let from = START + random.below(SPAN) as i64 * SECOND;
+        for pv in 0..NAMES.len() {
+            for _ in 0..archive.random.below(6) {
+                let from = START + archive.random.below(SPAN) as i64 * SECOND;
+                let random = &mut archive.random;
                 let lasts = if random.below(2) == 0 { random.below(5000) } else { random.below(SPAN / 2) };
                 let (from, to) = (Timestamp::from_nanos(from), Timestamp::from_nanos(from + lasts as i64 * SECOND));
                 let gap = Gap { from, to: Some(to), cause: GapCause::Disconnected, lost: 0 };
-                store.writer().append(&[(*pv, Record::Gap(gap))], to).expect("the store takes it");
+                archive.append(pv, Record::Gap(gap), to);
             }
         }
-        let samples = samples.into_iter().map(in_order).collect();
-        let mut archive = Archive {
-            random,
-            pvs,
-            samples,
-            gaps: Vec::new(),
-            renamed,
-            sums: RefCell::default(),
-            store,
-            _folder: folder,
-        };
+        archive.samples = std::mem::take(&mut archive.samples).into_iter().map(in_order).collect();
         archive.gaps = archive.pvs.iter().map(|pv| archive.gaps_of(*pv)).collect();
         archive
+    }
+
+    /// The first of the three has these samples, nanoseconds since the beginning.
+    pub(crate) fn of_one(numbers: impl Iterator<Item = (i64, f64)>) -> Archive {
+        let archive = Archive::empty(0);
+        let mut batch = Batch::new(ValueType::scalar(Element::F64));
+        for (time, number) in numbers {
+            let time = Timestamp::from_nanos(START + time);
+            let sample = Sample { time, value: Value::F64(number), alarm: Alarm::default(), pulse: 0, stamp: None };
+            assert!(batch.push(&sample), "the batch was made for this kind");
+        }
+        archive.append(0, Record::Samples(batch), Timestamp::from_nanos(START));
+        archive.reopened()
+    }
+
+    /// Nothing but the names.
+    fn empty(seed: u64) -> Archive {
+        let folder = tempfile::tempdir().expect("there is room for a folder");
+        let store = opened(&folder);
+        let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
+        let names = NAMES.map(|name| (PvName::new(name).expect("it is a name"), settings.clone()));
+        let by = By::new("test", Timestamp::from_nanos(START));
+        let entries = store.writer().register(&names, &by).expect("it registers");
+        Archive {
+            random: Random::new(seed),
+            pvs: entries.iter().map(|entry| entry.id).collect(),
+            samples: vec![Vec::new(); 3],
+            gaps: vec![Vec::new(); 3],
+            renamed: START,
+            sums: RefCell::default(),
+            store,
+            folder,
+        }
+    }
+
+    fn append(&self, pv: usize, record: Record, now: Timestamp) {
+        self.store.writer().append(&[(self.pvs[pv], record)], now).expect("the store takes it");
+    }
+
+    fn reopened(self) -> Archive {
+        self.store.close(Timestamp::from_nanos(START)).expect("the store closes");
+        Archive { store: opened(&self.folder), ..self }
     }
 
     /// As the archive tells them, which is not what is tested here.
@@ -134,6 +156,11 @@ impl Archive {
     pub(crate) fn changes(&self) -> impl Iterator<Item = i64> {
         let samples = self.samples.iter().flatten().map(|sample| sample.time.nanos());
         samples.chain(self.gaps.iter().flatten().flat_map(|(from, to)| [*from, *to]))
+    }
+
+    /// The stamps of a PV's samples, each once.
+    pub(crate) fn stamps(&self, pv: usize) -> impl Iterator<Item = i64> {
+        self.samples[pv].iter().map(|sample| sample.time.nanos())
     }
 
     pub(crate) fn in_gap(&self, pv: usize, time: i64) -> bool {
@@ -214,6 +241,10 @@ impl Archive {
 }
 
 /// Of equal time the last that is no repeat of another of that time, as the store has it.
+fn opened(folder: &TempDir) -> Store {
+    Store::open(Config::new(folder.path()), Timestamp::from_nanos(START)).expect("the store opens")
+}
+
 fn in_order(mut samples: Vec<Sample>) -> Vec<Sample> {
     samples.sort_by_key(|sample| sample.time);
     let mut unlike: Vec<Sample> = Vec::new();
@@ -237,6 +268,10 @@ pub(crate) struct Random {
 }
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 }
+    }
+
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use crate::archive_of_three::Archive;
 use analysis::{
-    Expression, Fault, FormulaBin, FormulaBins, Gathering, IsWanted, Known, MadeOf, Program, Results, StatisticsWanted,
-    Units, Wants,
+    Expression, ExpressionFault, FormulaBin, FormulaBins, IsWanted, Known, MadeOf, Program, Results,
+    StatisticsGathering, StatisticsWanted, Units, Wants,
 };
 use sample::{TimeRange, Timestamp};
 
 const SEEDS: u64 = 20;
 
-fn wanted() -> IsWanted {
+pub(crate) fn wanted() -> IsWanted {
     Arc::new(|| true)
 }
 
-fn program(archive: &Archive, text: &str) -> Program {
-    let find = &mut |name: &str| -> Result<Option<Known>, Fault> { Ok(archive.known(name)) };
+pub(crate) fn program(archive: &Archive, text: &str) -> Program {
+    let find = &mut |name: &str| -> Result<Option<Known>, ExpressionFault> { Ok(archive.known(name)) };
     Expression::parse(text).expect(text).bind(Units::Any, find, |fault| fault).expect(text)
 }
 
@@ -35,7 +35,7 @@ fn mean_of(pieces: &[(f64, i64)]) -> f64 {
     pieces.iter().map(|(number, nanos)| number * *nanos as f64).sum::<f64>() / covered as f64
 }
 
-fn is_close(a: f64, b: f64) -> bool {
+pub(crate) fn is_close(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= 1e-9 * (1.0 + b.abs()) || (a.is_nan() && b.is_nan())
 }
 
@@ -99,7 +99,7 @@ fn statistics_weigh_each_number_by_how_long_it_held() {
         let asked = StatisticsWanted { percentiles: vec![0.0, 10.0, 50.0, 100.0], above: Some(0.5), histogram: 4 };
         let program = program(&archive, "T:A - 2*T:B + 1");
         let mut gathering =
-            Gathering::new(&archive.query(), &program, range, asked, wanted()).expect("gaps can be read");
+            StatisticsGathering::new(&archive.query(), &program, range, asked, wanted()).expect("gaps can be read");
         while gathering.go_on().expect("nothing is damaged") {}
         let found = gathering.statistics();
         let mut held = pieces(&archive, range);

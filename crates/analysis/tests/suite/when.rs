@@ -2,7 +2,7 @@
 //! one, in a list of all samples.
 
 use crate::archive_of_three::{Archive, Random};
-use analysis::{Edge, Expression, Fault, Found, Interval, Known, Search, Units};
+use analysis::{Edge, Expression, ExpressionFault, Found, Interval, Known, Search, Units};
 use sample::{TimeRange, Timestamp, Value};
 
 const SECOND: i64 = 1_000_000_000;
@@ -270,7 +270,7 @@ fn expected(archive: &Archive, condition: &Condition, range: TimeRange) -> (Vec<
 
 fn search(archive: &Archive, text: &str, range: TimeRange) -> Search {
     let expression = Expression::parse(text).unwrap_or_else(|fault| panic!("{text}: {fault}"));
-    let find = &mut |name: &str| -> Result<Option<Known>, Fault> { Ok(archive.known(name)) };
+    let find = &mut |name: &str| -> Result<Option<Known>, ExpressionFault> { Ok(archive.known(name)) };
     let program = expression.bind(Units::Any, find, |fault| fault).unwrap_or_else(|fault| panic!("{text}: {fault}"));
     Search::new(archive.query(), program, range).expect("gaps can be read")
 }
@@ -334,6 +334,36 @@ fn a_search_stops_where_it_has_read_enough_and_says_so() {
 }
 
 #[test]
+fn what_changes_too_often_for_one_look_is_read_on_behind_it() {
+    // Four bursts of ten minutes, some hours apart: with many changes, and with many samples but few changes.
+    let many = |burst: i64, row: i64| (6000_i64, row % 2 == 0, burst * 4 * 3600 * SECOND + row * 100_000_000);
+    let dense = |burst: i64, row: i64| (200_000_i64, row % 50_000 < 20, burst * 4 * 3600 * SECOND + row * 3_000_000);
+    for made in [many as fn(i64, i64) -> (i64, bool, i64), dense] {
+        let mut samples = vec![(0, false)];
+        for burst in 1..5 {
+            samples.extend((0..made(burst, 0).0).map(|row| made(burst, row)).map(|(_, is_high, time)| (time, is_high)));
+            samples.push((samples[samples.len() - 1].0 + SECOND, false));
+        }
+        let archive = Archive::of_one(samples.iter().map(|(time, is_high)| (*time, f64::from(u8::from(*is_high)))));
+        let mut some = search(&archive, "T:A > 0", archive.whole());
+        let found = intervals(&mut some);
+        let mut expected = Vec::new();
+        for pair in samples.windows(2) {
+            match (pair[0].1, pair[1].1) {
+                (false, true) => expected.push((pair[1].0, 0)),
+                (true, false) => expected.last_mut().expect("one has begun").1 = pair[1].0,
+                _ => {}
+            }
+        }
+        let begin = archive.whole().t0.nanos();
+        let found: Vec<(i64, i64)> =
+            found.iter().map(|one| (one.from.nanos() - begin, one.to.nanos() - begin)).collect();
+        assert!(found == expected, "{} intervals were found, {} are there", found.len(), expected.len());
+        assert!(some.is_whole() && some.tally().by_summaries > 10 * 3600 * SECOND);
+    }
+}
+
+#[test]
 fn ranges_may_be_empty_or_all_of_time() {
     let archive = Archive::random(3);
     let at = archive.whole().t0;
@@ -348,7 +378,7 @@ fn what_cannot_be_is_refused_with_its_place() {
     let archive = Archive::random(4);
     let told = |text: &str| {
         let expression = Expression::parse(text).expect(text);
-        let find = &mut |name: &str| -> Result<Option<Known>, Fault> { Ok(archive.known(name)) };
+        let find = &mut |name: &str| -> Result<Option<Known>, ExpressionFault> { Ok(archive.known(name)) };
         expression.bind(Units::Same, find, |fault| fault).map(|_| ()).unwrap_err().to_string()
     };
     for (text, expected) in [
@@ -358,6 +388,8 @@ fn what_cannot_be_is_refused_with_its_place() {
         ("T:B = Nowhere", "no PV of this archive is called \"Nowhere\", at character 7"),
         ("T:B = 'Nowhere'", "no state is called \"Nowhere\"; there are ON, OFF, Fault, at character 7"),
         ("T:A + T:U > 1", "A and mm are different units; say units=any if that is meant, at character 5"),
+        ("T:A - 2 * T:U > 1", "A and mm are different units; say units=any if that is meant, at character 5"),
+        ("T:A - T:U / 2 > 1", "A and mm are different units; say units=any if that is meant, at character 5"),
         (
             "average(T:A, T:A) > 1",
             "average takes a length of time like 10 s here, which no formula can be, at character 14",

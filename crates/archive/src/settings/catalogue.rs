@@ -4,7 +4,7 @@ use super::SETTINGS;
 
 /// What stands under a number.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub enum SettingCell {
     /// A number with fractions.
     Number(f64),
     /// A whole number that is not negative.
@@ -15,21 +15,21 @@ pub enum Cell {
     Texts(Vec<String>),
 }
 
-impl Cell {
+impl SettingCell {
     pub(super) fn number(&self) -> Option<f64> {
-        if let Cell::Number(number) = self { Some(*number) } else { None }
+        if let SettingCell::Number(number) = self { Some(*number) } else { None }
     }
 
     pub(super) fn count(&self) -> Option<u64> {
-        if let Cell::Count(count) = self { Some(*count) } else { None }
+        if let SettingCell::Count(count) = self { Some(*count) } else { None }
     }
 
     pub(super) fn text(&self) -> Option<&str> {
-        if let Cell::Text(text) = self { Some(text) } else { None }
+        if let SettingCell::Text(text) = self { Some(text) } else { None }
     }
 
     pub(super) fn texts(&self) -> Option<&[String]> {
-        if let Cell::Texts(texts) = self { Some(texts) } else { None }
+        if let SettingCell::Texts(texts) = self { Some(texts) } else { None }
     }
 }
 
@@ -40,34 +40,34 @@ const FLAGS: u32 = 9;
 
 /// All cells of a PV.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Cells(Vec<(u32, Cell)>);
+pub struct SettingCells(Vec<(u32, SettingCell)>);
 
-impl Cells {
+impl SettingCells {
     /// Whether something of ours stands under a number. Others are passed over.
     pub fn is_known(number: u32) -> bool {
         number == POLICY || number == FLAGS || SETTINGS.iter().any(|setting| setting.cells.contains(&number))
     }
 
     /// In the order of their numbers.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, &Cell)> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, &SettingCell)> {
         self.0.iter().map(|(number, cell)| (*number, cell))
     }
 
     /// Puts a cell under its number, in place of what was there.
-    pub fn put(&mut self, number: u32, cell: Cell) {
+    pub fn put(&mut self, number: u32, cell: SettingCell) {
         match self.0.binary_search_by_key(&number, |(number, _)| *number) {
             Ok(at) => self.0[at].1 = cell,
             Err(at) => self.0.insert(at, (number, cell)),
         }
     }
 
-    pub(super) fn get(&self, number: u32) -> Option<&Cell> {
+    pub(super) fn get(&self, number: u32) -> Option<&SettingCell> {
         let at = self.0.binary_search_by_key(&number, |(number, _)| *number).ok()?;
         self.0.get(at).map(|(_, cell)| cell)
     }
 
     /// What the only cell of a setting holds, if it is there and makes sense.
-    pub(super) fn one<T>(&self, numbers: &[u32], read: impl Fn(&Cell) -> Option<T>) -> Option<Option<T>> {
+    pub(super) fn one<T>(&self, numbers: &[u32], read: impl Fn(&SettingCell) -> Option<T>) -> Option<Option<T>> {
         match numbers.iter().find_map(|number| self.get(*number)) {
             None => Some(None),
             Some(cell) => read(cell).map(Some),
@@ -75,12 +75,12 @@ impl Cells {
     }
 
     pub(super) fn raise(&mut self, bit: u32) {
-        let flags = self.get(FLAGS).and_then(Cell::count).unwrap_or(0);
-        self.put(FLAGS, Cell::Count(flags | u64::from(bit)));
+        let flags = self.get(FLAGS).and_then(SettingCell::count).unwrap_or(0);
+        self.put(FLAGS, SettingCell::Count(flags | u64::from(bit)));
     }
 
     pub(super) fn is_raised(&self, bit: u32) -> bool {
-        self.get(FLAGS).and_then(Cell::count).unwrap_or(0) & u64::from(bit) != 0
+        self.get(FLAGS).and_then(SettingCell::count).unwrap_or(0) & u64::from(bit) != 0
     }
 
     /// Whether the bits make sense.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     RuleError,
-    catalogue::{Cell, Cells},
+    catalogue::{SettingCell, SettingCells},
     written::{Given, Value, Written},
 };
 
@@ -73,16 +73,16 @@ impl Value for Deadband {
         Given::Text(self.to_string())
     }
 
-    fn put(&self, numbers: &[u32], cells: &mut Cells) {
+    fn put(&self, numbers: &[u32], cells: &mut SettingCells) {
         match (self, numbers) {
             (Deadband::Absolute(width), [number, ..]) | (Deadband::Percent(width), [_, number]) => {
-                cells.put(*number, Cell::Number(*width));
+                cells.put(*number, SettingCell::Number(*width));
             }
             _ => unreachable!("a dead band has two numbers"),
         }
     }
 
-    fn take(numbers: &[u32], cells: &Cells) -> Option<Option<Deadband>> {
+    fn take(numbers: &[u32], cells: &SettingCells) -> Option<Option<Deadband>> {
         let [absolute, percent] = numbers else { unreachable!("a dead band has two numbers") };
         if let Some(width) = cells.get(*percent) {
             return Deadband::percent(width.number()?).ok().map(Some);

@@ -6,7 +6,7 @@ use sample::parse_span;
 
 use super::{
     RuleError,
-    catalogue::{Cell, Cells},
+    catalogue::{SettingCell, SettingCells},
     written::{Given, Value, Written},
 };
 
@@ -64,15 +64,15 @@ impl Value for Keep {
         }
     }
 
-    fn put(&self, numbers: &[u32], cells: &mut Cells) {
+    fn put(&self, numbers: &[u32], cells: &mut SettingCells) {
         let seconds = match self {
             Keep::Forever => 0,
             Keep::For(time) => time.as_secs().max(1),
         };
-        numbers.iter().for_each(|number| cells.put(*number, Cell::Count(seconds)));
+        numbers.iter().for_each(|number| cells.put(*number, SettingCell::Count(seconds)));
     }
 
-    fn take(numbers: &[u32], cells: &Cells) -> Option<Option<Keep>> {
+    fn take(numbers: &[u32], cells: &SettingCells) -> Option<Option<Keep>> {
         cells.one(numbers, |cell| cell.count().map(Keep::of_seconds))
     }
 }

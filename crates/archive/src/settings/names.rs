@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use super::{
     RuleError,
-    catalogue::{Cell, Cells},
+    catalogue::{SettingCell, SettingCells},
     written::{Given, Value, Written},
 };
 
@@ -145,11 +145,11 @@ impl<N: Name> Value for Vec<N> {
         Given::Texts(texts(self))
     }
 
-    fn put(&self, numbers: &[u32], cells: &mut Cells) {
-        numbers.iter().for_each(|number| cells.put(*number, Cell::Texts(texts(self))));
+    fn put(&self, numbers: &[u32], cells: &mut SettingCells) {
+        numbers.iter().for_each(|number| cells.put(*number, SettingCell::Texts(texts(self))));
     }
 
-    fn take(numbers: &[u32], cells: &Cells) -> Option<Option<Vec<N>>> {
+    fn take(numbers: &[u32], cells: &SettingCells) -> Option<Option<Vec<N>>> {
         cells.one(numbers, |cell| cell.texts()?.iter().map(|name| N::checked(name).ok()).collect())
     }
 }

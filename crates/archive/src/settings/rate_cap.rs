@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     RuleError,
-    catalogue::{Cell, Cells},
+    catalogue::{SettingCell, SettingCells},
     written::{Given, Value, Written},
 };
 
@@ -81,13 +81,13 @@ impl Value for RateCap {
         Given::Members(vec![("per_second", Given::Number(self.per_second)), ("burst", burst)])
     }
 
-    fn put(&self, numbers: &[u32], cells: &mut Cells) {
+    fn put(&self, numbers: &[u32], cells: &mut SettingCells) {
         let [rate, burst] = numbers else { unreachable!("a rate cap has two numbers") };
-        cells.put(*rate, Cell::Number(self.per_second));
-        cells.put(*burst, Cell::Count(u64::from(self.burst)));
+        cells.put(*rate, SettingCell::Number(self.per_second));
+        cells.put(*burst, SettingCell::Count(u64::from(self.burst)));
     }
 
-    fn take(numbers: &[u32], cells: &Cells) -> Option<Option<RateCap>> {
+    fn take(numbers: &[u32], cells: &SettingCells) -> Option<Option<RateCap>> {
         let [rate, burst] = numbers else { unreachable!("a rate cap has two numbers") };
         let Some(rate) = cells.get(*rate) else { return Some(None) };
         let burst = u32::try_from(cells.get(*burst)?.count()?).ok()?;

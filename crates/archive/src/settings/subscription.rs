@@ -2,7 +2,7 @@
 
 use super::{
     RuleError,
-    catalogue::{Cell, Cells},
+    catalogue::{SettingCell, SettingCells},
     written::{Given, Value, Written},
 };
 
@@ -62,11 +62,11 @@ impl Value for Changes {
         Given::Text(self.name().to_owned())
     }
 
-    fn put(&self, numbers: &[u32], cells: &mut Cells) {
-        numbers.iter().for_each(|number| cells.put(*number, Cell::Text(self.name().to_owned())));
+    fn put(&self, numbers: &[u32], cells: &mut SettingCells) {
+        numbers.iter().for_each(|number| cells.put(*number, SettingCell::Text(self.name().to_owned())));
     }
 
-    fn take(numbers: &[u32], cells: &Cells) -> Option<Option<Changes>> {
+    fn take(numbers: &[u32], cells: &SettingCells) -> Option<Option<Changes>> {
         cells.one(numbers, |cell| Changes::from_name(cell.text()?))
     }
 }
@@ -85,11 +85,11 @@ impl Value for Pipeline {
         Given::Switch(*self == Pipeline::On)
     }
 
-    fn put(&self, bits: &[u32], cells: &mut Cells) {
+    fn put(&self, bits: &[u32], cells: &mut SettingCells) {
         bits.iter().for_each(|bit| cells.raise(*bit));
     }
 
-    fn take(bits: &[u32], cells: &Cells) -> Option<Option<Pipeline>> {
+    fn take(bits: &[u32], cells: &SettingCells) -> Option<Option<Pipeline>> {
         Some(bits.iter().all(|bit| cells.is_raised(*bit)).then_some(Pipeline::On))
     }
 }

@@ -9,7 +9,7 @@ use std::{fmt, slice, sync::Arc};
 use super::{
     Changes, Deadband, FieldName, FieldPath, Keep, Method, Origin, Pipeline, Protocol, PvSettings, RateCap, RuleError,
     RuleName,
-    catalogue::{Cell, Cells, POLICY},
+    catalogue::{POLICY, SettingCell, SettingCells},
     method::{PERIOD_MAX, PERIOD_MIN},
     written::{Flag, Given, Givens, Key, Setting, Shape, Value, Written},
 };
@@ -92,12 +92,12 @@ macro_rules! settings {
                 vec![$((key(), Rule::shown(&self.$rule))),*]
             }
 
-            fn put_all(&self, cells: &mut Cells) {
+            fn put_all(&self, cells: &mut SettingCells) {
                 let mut settings = rules_of_table();
                 $(Rule::put(&self.$rule, settings.next().expect(IN_TABLE).cells, cells);)*
             }
 
-            fn take_all(cells: &Cells, is_field: bool, origin: Origin) -> Option<Rules> {
+            fn take_all(cells: &SettingCells, is_field: bool, origin: Origin) -> Option<Rules> {
                 let mut settings = rules_of_table();
                 Some(Rules {
                     $($rule: Rule::take(settings.next().expect(IN_TABLE).cells, cells)?,)*
@@ -296,13 +296,13 @@ trait Rule: Sized {
 
     fn shown(&self) -> Given;
 
-    fn put(&self, numbers: &[u32], cells: &mut Cells) {
+    fn put(&self, numbers: &[u32], cells: &mut SettingCells) {
         if let Some(wish) = self.wish() {
             wish.put(numbers, cells);
         }
     }
 
-    fn take(numbers: &[u32], cells: &Cells) -> Option<Self>;
+    fn take(numbers: &[u32], cells: &SettingCells) -> Option<Self>;
 }
 
 /// One that there may be or not.
@@ -321,7 +321,7 @@ impl<V: Value + Copy> Rule for Option<V> {
         self.as_ref().map_or(Given::Nothing, Value::shown)
     }
 
-    fn take(numbers: &[u32], cells: &Cells) -> Option<Option<V>> {
+    fn take(numbers: &[u32], cells: &SettingCells) -> Option<Option<V>> {
         V::take(numbers, cells)
     }
 }
@@ -347,7 +347,7 @@ macro_rules! with_usual {
                 Value::shown(self)
             }
 
-            fn take(numbers: &[u32], cells: &Cells) -> Option<$type> {
+            fn take(numbers: &[u32], cells: &SettingCells) -> Option<$type> {
                 <$type as Value>::take(numbers, cells).map(Option::unwrap_or_default)
             }
         }
@@ -371,11 +371,11 @@ impl Rules {
     }
 
     /// As they stand in the catalogue.
-    pub fn cells(&self) -> Cells {
-        let mut cells = Cells::default();
+    pub fn cells(&self) -> SettingCells {
+        let mut cells = SettingCells::default();
         self.put_all(&mut cells);
         if let Some(policy) = &self.origin.policy {
-            cells.put(POLICY, Cell::Text(policy.to_string()));
+            cells.put(POLICY, SettingCell::Text(policy.to_string()));
         }
         let flags = [
             (self.origin.policy_by_hand, POLICY_BY_HAND),
@@ -388,7 +388,7 @@ impl Rules {
     }
 
     /// From the catalogue; none if it makes no sense.
-    pub fn of_cells(cells: &Cells) -> Option<Rules> {
+    pub fn of_cells(cells: &SettingCells) -> Option<Rules> {
         let policy = cells.one(&[POLICY], |cell| RuleName::new(cell.text()?).ok())?;
         let origin = Origin {
             policy,

@@ -2,7 +2,7 @@
 
 use super::{
     RuleError,
-    catalogue::{Cell, Cells},
+    catalogue::{SettingCell, SettingCells},
 };
 
 /// A setting, and how it is written everywhere.
@@ -226,10 +226,10 @@ pub(super) trait Value: Sized {
     fn shown(&self) -> Given;
 
     /// Puts it into the catalogue, under the numbers of the setting.
-    fn put(&self, _: &[u32], _: &mut Cells) {}
+    fn put(&self, _: &[u32], _: &mut SettingCells) {}
 
     /// From the catalogue: none if nothing stands there; none at all if it makes no sense.
-    fn take(_: &[u32], _: &Cells) -> Option<Option<Self>> {
+    fn take(_: &[u32], _: &SettingCells) -> Option<Option<Self>> {
         Some(None)
     }
 }
@@ -249,11 +249,11 @@ impl Value for u32 {
         Given::Count(u64::from(*self))
     }
 
-    fn put(&self, numbers: &[u32], cells: &mut Cells) {
-        numbers.iter().for_each(|number| cells.put(*number, Cell::Count(u64::from(*self))));
+    fn put(&self, numbers: &[u32], cells: &mut SettingCells) {
+        numbers.iter().for_each(|number| cells.put(*number, SettingCell::Count(u64::from(*self))));
     }
 
-    fn take(numbers: &[u32], cells: &Cells) -> Option<Option<u32>> {
+    fn take(numbers: &[u32], cells: &SettingCells) -> Option<Option<u32>> {
         cells.one(numbers, |cell| u32::try_from(cell.count()?).ok())
     }
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use pvdata::{
-    Array, Decoder, Registry, Scalar, Tree, Type,
+    Array, Decoder, Scalar, Tree, Type, TypeRegistry,
     wire::{Order, Reader, Writer},
 };
 use sample::{Blobs, Column, Element, Value, ValueType};
@@ -66,7 +66,7 @@ impl Layout {
     /// From a description, which stands at the front of each structure that is kept; none if it is none, or has too many leaves.
     pub fn read(bytes: &[u8]) -> Option<Layout> {
         let mut reader = Reader::new(bytes, Order::Little);
-        let ty = Registry::default().decode(&mut reader).ok().flatten()?;
+        let ty = TypeRegistry::default().decode(&mut reader).ok().flatten()?;
         let (description, _) = bytes.split_at_checked(bytes.len() - reader.rest().len())?;
         let mut leaves = Vec::new();
         add_leaves(&mut leaves, String::new(), &ty);
@@ -140,7 +140,7 @@ fn add_leaves(leaves: &mut Vec<Leaf>, path: String, ty: &Type) {
 
 fn read_value(ty: &Type, bytes: &[u8]) -> Option<Tree> {
     let mut reader = Reader::new(bytes, Order::Little);
-    let tree = Decoder::new(&mut reader, &mut Registry::default()).tree(ty).ok()?;
+    let tree = Decoder::new(&mut reader, &mut TypeRegistry::default()).tree(ty).ok()?;
     reader.rest().is_empty().then_some(tree)
 }
 

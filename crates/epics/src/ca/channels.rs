@@ -92,7 +92,7 @@ enum Beside {
 
 /// Which subscription of a PV with a dead band the server refuses once there are both.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Refused {
+enum RefusedBand {
     Filter,
     Alarms,
 }
@@ -214,7 +214,7 @@ impl Channels {
         let State::Open { shape, .. } = channel.state else { return };
         if header.parameter1 != wire::ECA_NORMAL {
             if let Some(Beside::Plain(plain)) = channel.beside {
-                return self.unfilter(plain, Refused::Filter, tell);
+                return self.unfilter(plain, RefusedBand::Filter, tell);
             }
             return channel.complain(wire::status_text(header.parameter1).to_owned(), tell);
         }
@@ -333,7 +333,7 @@ impl Channels {
     }
 
     /// The server does not go on with the filter, or with changes of alarm beside it: the plain channel has all updates again.
-    fn unfilter(&mut self, cid: u32, refused: Refused, tell: &mut impl FnMut(Key, Event)) {
+    fn unfilter(&mut self, cid: u32, refused: RefusedBand, tell: &mut impl FnMut(Key, Event)) {
         let count = if self.server_version >= 13 { 0 } else { 1 };
         let Some(channel) = channel_mut(&mut self.slots, cid) else { return };
         let (Some(Beside::Filtered(other)), State::Open { sid, field, .. }) = (channel.beside, channel.state) else {
@@ -342,7 +342,7 @@ impl Channels {
         channel.beside = None;
         let (key, mask) = (channel.key, channel.monitor.mask.bits());
         let wanted = Wanted { sid, id: cid << 1, data_type: field.time(), count };
-        if refused == Refused::Filter {
+        if refused == RefusedBand::Filter {
             wire::event_cancel(&mut self.out, wanted);
         }
         wire::event_add(&mut self.out, wanted, mask);
@@ -354,12 +354,12 @@ impl Channels {
     }
 
     /// What it means that the subscription of a channel is refused, where there are two, with the number of the plain one.
-    fn of_two(&mut self, cid: u32) -> Option<(u32, Refused)> {
+    fn of_two(&mut self, cid: u32) -> Option<(u32, RefusedBand)> {
         match channel_mut(&mut self.slots, cid)?.beside? {
-            Beside::Plain(plain) => Some((plain, Refused::Filter)),
+            Beside::Plain(plain) => Some((plain, RefusedBand::Filter)),
             Beside::Filtered(other) => {
                 let State::Open { .. } = channel_mut(&mut self.slots, other)?.state else { return None };
-                Some((cid, Refused::Alarms))
+                Some((cid, RefusedBand::Alarms))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What a client asks of a monitor.
 
-use super::filter::Deadband;
+use super::filter::FilterBand;
 use crate::mask::Mask;
 
 /// What is subscribed to.
@@ -10,7 +10,7 @@ pub struct Monitor {
     pub mask: Mask,
     /// How far a number must move, if the IOC can apply that; `Event::Filtered` says that it does. Changes of alarm are sent
     /// all the same. Some updates come twice.
-    pub deadband: Option<Deadband>,
+    pub deadband: Option<FilterBand>,
     /// How arrays of characters are delivered.
     pub char_arrays: CharArrays,
 }

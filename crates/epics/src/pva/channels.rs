@@ -20,7 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pvdata::Registry;
+use pvdata::TypeRegistry;
 
 use super::{
     backoff,
@@ -78,7 +78,7 @@ pub(crate) struct Channels {
     // shared by the channels
     pub(super) out: Writer,
     pub(super) counters: Counters,
-    pub(super) registry: Registry,
+    pub(super) registry: TypeRegistry,
     pub(super) keep: Keep,
     plans: HashMap<Type, Arc<Plan>>,
     planned_fields: usize,
@@ -155,7 +155,7 @@ impl Channels {
             returned: Vec::new(),
             out: Writer::new(Order::Little),
             counters: Counters::default(),
-            registry: Registry::default(),
+            registry: TypeRegistry::default(),
             keep: Keep::default(),
             plans: HashMap::new(),
             planned_fields: 0,

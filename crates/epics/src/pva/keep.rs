@@ -44,7 +44,7 @@ pub(super) struct Part {
 
 /// Whether there is room for a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fits {
+pub(super) enum RoomFor {
     Yes,
     /// Then it has no part in it any more.
     No,
@@ -57,20 +57,20 @@ impl Part {
     }
 
     /// The value takes so much now.
-    pub(super) fn resize(&mut self, bytes: usize) -> Fits {
+    pub(super) fn resize(&mut self, bytes: usize) -> RoomFor {
         if bytes == self.bytes {
-            return Fits::Yes;
+            return RoomFor::Yes;
         }
         let share = &*self.keep.0;
         let others = share.bytes.fetch_sub(self.bytes, Relaxed).saturating_sub(self.bytes);
         self.bytes = 0;
         // Two that look at the same moment may both find room: the bound is for servers gone mad, and may be passed by a value or two.
         if others.saturating_add(bytes) > share.bytes_max {
-            return Fits::No;
+            return RoomFor::No;
         }
         share.bytes.fetch_add(bytes, Relaxed);
         self.bytes = bytes;
-        Fits::Yes
+        RoomFor::Yes
     }
 }
 
@@ -88,9 +88,9 @@ mod tests {
     fn what_one_value_gives_back_another_may_have() {
         let keep = Keep::new(100);
         let (mut one, mut other) = (keep.part(), keep.part());
-        assert_eq!([one.resize(60), other.resize(60)], [Fits::Yes, Fits::No]);
-        assert_eq!([one.resize(30), other.resize(60), one.resize(41)], [Fits::Yes, Fits::Yes, Fits::No]);
+        assert_eq!([one.resize(60), other.resize(60)], [RoomFor::Yes, RoomFor::No]);
+        assert_eq!([one.resize(30), other.resize(60), one.resize(41)], [RoomFor::Yes, RoomFor::Yes, RoomFor::No]);
         drop(other);
-        assert_eq!(one.resize(100), Fits::Yes);
+        assert_eq!(one.resize(100), RoomFor::Yes);
     }
 }

@@ -32,7 +32,7 @@ use std::{
     sync::Arc,
 };
 
-use pvdata::Registry;
+use pvdata::TypeRegistry;
 
 use super::{
     Monitor,
@@ -160,7 +160,7 @@ pub enum Message<'a> {
 
 impl<'a> Message<'a> {
     /// Reads a whole message. Types that the server asks to remember go into `registry`.
-    pub fn decode(header: Header, payload: &'a [u8], registry: &mut Registry) -> Result<Message<'a>, Error> {
+    pub fn decode(header: Header, payload: &'a [u8], registry: &mut TypeRegistry) -> Result<Message<'a>, Error> {
         if header.control {
             return Ok(match header.command {
                 CONTROL_SET_ORDER => Message::SetOrder(header.order),
@@ -208,7 +208,7 @@ impl Status {
     }
 }
 
-fn monitor<'a>(r: &mut Reader<'a>, registry: &mut Registry) -> Result<Message<'a>, Error> {
+fn monitor<'a>(r: &mut Reader<'a>, registry: &mut TypeRegistry) -> Result<Message<'a>, Error> {
     let ioid = r.u32("a request id")?;
     let step = r.u8("a monitor message")?;
     if step & MONITOR_INIT != 0 {

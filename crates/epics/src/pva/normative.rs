@@ -6,10 +6,10 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use pvdata::{Array, Error, Registry};
+use pvdata::{Array, Error, TypeRegistry};
 
 use super::{
-    keep::{Fits, Keep, Part},
+    keep::{Keep, Part, RoomFor},
     plan::{Kind, Place, Plan, Role},
     types::{Extent, Type},
     value::{Decoder, Tree},
@@ -125,7 +125,7 @@ impl Plan {
         &self,
         last: &mut Last,
         r: &mut Reader,
-        context: (&mut Registry, &mut Words),
+        context: (&mut TypeRegistry, &mut Words),
         mut tell: impl FnMut(Event),
     ) -> Result<bool, Error> {
         let bits = r.bits()?;
@@ -164,7 +164,7 @@ impl Plan {
         last: &mut Last,
         bits: &BitSet,
         r: &mut Reader,
-        (registry, words): (&mut Registry, &mut Words),
+        (registry, words): (&mut TypeRegistry, &mut Words),
     ) -> Result<(Changed, Option<Value>), Error> {
         let mut changed = Changed::default();
         let mut value = None;
@@ -198,7 +198,7 @@ impl Plan {
         last: &mut Last,
         bits: &BitSet,
         r: &mut Reader,
-        (registry, words): (&mut Registry, &mut Words),
+        (registry, words): (&mut TypeRegistry, &mut Words),
     ) -> Result<(Changed, Option<Value>), Error> {
         let mut changed = Changed { reading: !bits.is_empty(), description: false };
         if bits.contains(0) {
@@ -280,11 +280,11 @@ impl Last {
                 *bytes = Vec::new();
             }
             match part.resize(bytes.capacity().max(whole.len())) {
-                Fits::Yes => {
+                RoomFor::Yes => {
                     bytes.reserve_exact(whole.len());
                     bytes.extend_from_slice(whole);
                 }
-                Fits::No => self.value = Kept::Nothing { part: part.another() },
+                RoomFor::No => self.value = Kept::Nothing { part: part.another() },
             }
         }
         Ok(Value::Array(elements))
@@ -300,7 +300,7 @@ impl Last {
     /// Counts what a structure takes, and gives it up where there is no room for it.
     fn settle(&mut self) {
         if let Kept::Whole { tree, part } = &mut self.value
-            && part.resize(tree.memory()) == Fits::No
+            && part.resize(tree.memory()) == RoomFor::No
         {
             self.value = Kept::Nothing { part: part.another() };
         }

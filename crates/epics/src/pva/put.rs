@@ -15,7 +15,7 @@
 
 use std::{collections::HashMap, fmt};
 
-use pvdata::Registry;
+use pvdata::TypeRegistry;
 
 use super::{
     message::Status,
@@ -218,7 +218,7 @@ impl Puts {
         &mut self,
         header: Header,
         payload: &[u8],
-        registry: &mut Registry,
+        registry: &mut TypeRegistry,
         w: &mut Writer,
     ) -> Result<(), Error> {
         if header.control || header.command != PUT {

@@ -27,7 +27,7 @@ mod selection;
 
 pub use breach::Breach;
 pub use hub::{CircuitId, Counts, Hub, Settings};
-pub use pvs::{Place, PvId};
+pub use pvs::{Place, ServerPv};
 pub use request::Searched;
 
 pub use crate::net::pva::{Listen, Server};

@@ -14,7 +14,7 @@ use epics::{
     Event, Key, Value,
     ca::{
         Client, Config, Monitor,
-        filter::Deadband,
+        filter::FilterBand,
         wire::{self, Header, command, next_message, put_message},
     },
 };
@@ -194,6 +194,7 @@ async fn a_lost_server_is_told_at_once_and_found_again() {
         session.update(subscription, value).await;
         user.expect_connected(7).await;
         user.expect_value(7, value).await;
+        assert_eq!(user.client.servers()[0].circuits, 1);
         drop(session);
         let lost = Instant::now();
         let reason = user.expect_disconnected(7).await;
@@ -202,6 +203,9 @@ async fn a_lost_server_is_told_at_once_and_found_again() {
     }
     let counters = user.client.counters();
     assert_eq!((counters.circuits_opened, counters.circuits_lost, counters.updates), (2, 2, 2));
+    let [server] = user.client.servers()[..] else { panic!("one server") };
+    assert_eq!((server.circuits, server.opened, server.lost, server.restarts), (0, 2, 2, 0));
+    assert_eq!(server.address, ioc.circuits.local_addr().expect("an address"));
 }
 
 #[tokio::test]
@@ -300,7 +304,7 @@ async fn a_filter_that_is_refused_late_leaves_all_updates_to_the_plain_channel()
     for late in [Late::Filter, Late::Alarms] {
         let ioc = Ioc::start().await;
         let mut user = start(searching(&ioc));
-        let monitor = Monitor { deadband: Some(Deadband::Absolute(1.0)), ..Monitor::default() };
+        let monitor = Monitor { deadband: Some(FilterBand::Absolute(1.0)), ..Monitor::default() };
         user.client.subscribe(Key(1), "A", monitor);
         let mut session = ioc.accept().await;
         let (_, plain) = session.create().await;

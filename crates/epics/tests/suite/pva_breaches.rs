@@ -10,7 +10,7 @@ use epics::{
     Event, Key, Value,
     pva::{
         Client, Config, Monitor, Scalar, Tree,
-        server::{Breach, Listen, Place, PvId, Server, Settings, nt},
+        server::{Breach, Listen, Place, Server, ServerPv, Settings, nt},
         wire::BitSet,
     },
 };
@@ -25,7 +25,7 @@ fn seed() -> u64 {
 /// A server, and the PVs of these names in it, which count.
 struct Counting {
     server: Server,
-    pvs: Vec<PvId>,
+    pvs: Vec<ServerPv>,
     place: Place,
 }
 

@@ -20,7 +20,7 @@ use std::{
 use epics::{
     Event, Key, Reading, Value,
     pva::{
-        Account, Data, Monitor, Registry, Tree, Type,
+        Account, Data, Monitor, Tree, Type, TypeRegistry,
         circuit::Circuit,
         decode_structure,
         message::{self, Message},
@@ -171,7 +171,7 @@ impl Stage {
             let header = Header::decode(head).expect("a header");
             let (payload, rest) = rest.split_at(header.payload_bytes());
             bytes = rest;
-            self.told.push(match Message::decode(header, payload, &mut Registry::default()) {
+            self.told.push(match Message::decode(header, payload, &mut TypeRegistry::default()) {
                 Ok(Message::SearchReply(reply)) => match self.search.reply(&reply, server().ip(), self.now) {
                     Some(found) => format!("{:?} served by {}", found.keys, found.server),
                     None => "nothing new".to_owned(),
@@ -207,7 +207,7 @@ impl Stage {
     /// Reads a value; what has no short forms in it must come out again as the same bytes.
     fn read(&mut self, bytes: &[u8], order: Order) {
         let mut reader = Reader::new(bytes, order);
-        match read(&mut reader, &mut Registry::default()) {
+        match read(&mut reader, &mut TypeRegistry::default()) {
             Ok(data) => {
                 self.told.push(format!("{} = {}", data.ty, show(&data.ty, &data.value)));
                 let mut writer = Writer::new(order);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use epics::{
     Event, Key,
     pva::{
-        Registry,
+        TypeRegistry,
         message::Message,
         search::Search,
         wire::{Header, Order, Writer, put_message},
@@ -100,7 +100,7 @@ proptest! {
         let mut search = Search::default();
         search.add(Key(1), "X".into(), now, Duration::ZERO);
         let header = Header::decode(&[0xca, 2, 0x40, if reply { 4 } else { 0 }, 0, 0, 0, 0]).expect("a header");
-        if let Ok(Message::SearchReply(reply)) = Message::decode(header, &bytes, &mut Registry::default()) {
+        if let Ok(Message::SearchReply(reply)) = Message::decode(header, &bytes, &mut TypeRegistry::default()) {
             search.reply(&reply, "192.0.2.1".parse().expect("an address"), now);
         }
     }

@@ -5,9 +5,9 @@ use crate::pva_hub_begin;
 use std::time::{Duration, Instant};
 
 use epics::pva::{
-    Monitor, Registry, Tree,
+    Monitor, Tree, TypeRegistry,
     message::{self, Message},
-    server::{CircuitId, Hub, PvId, Settings},
+    server::{CircuitId, Hub, ServerPv, Settings},
     wire::{BitSet, HEADER_BYTES, Header, put_message},
 };
 use proptest::{collection::vec, prelude::*};
@@ -32,7 +32,7 @@ fn say(hub: &mut Hub, circuit: CircuitId, what: &[u8]) -> Vec<(Header, Vec<u8>)>
 }
 
 /// A server whose client has a channel to each of three PVs; their numbers are 1 to 3.
-fn open() -> (Hub, [PvId; 3], CircuitId) {
+fn open() -> (Hub, [ServerPv; 3], CircuitId) {
     let (mut hub, pvs, circuit) = hub(Instant::now());
     let commands: Vec<u8> = say(&mut hub, circuit, &begin()).iter().map(|(header, _)| header.command).collect();
     assert_eq!(commands, [2, 1, 9, 7, 7, 7], "order of bytes, question, answer, channels");
@@ -40,7 +40,7 @@ fn open() -> (Hub, [PvId; 3], CircuitId) {
     (hub, pvs, circuit)
 }
 
-fn count_to(hub: &mut Hub, pv: PvId, number: i32) {
+fn count_to(hub: &mut Hub, pv: ServerPv, number: i32) {
     let place = hub.place(pv, "value").expect("a field");
     let changed: BitSet = std::iter::once(place.number).collect();
     hub.post(pv, &changed, |tree| place.set(tree, Tree::I32(number)));
@@ -63,7 +63,7 @@ fn a_name_that_is_not_here_and_a_client_that_says_not_who_it_is_are_refused() {
     let create = |name: &'static str| bytes(|w| message::create_channel(w, 7, name));
     let failed = |answer: Vec<(Header, Vec<u8>)>| {
         let (header, payload) = answer.last().expect("an answer").clone();
-        match Message::decode(header, &payload, &mut Registry::default()) {
+        match Message::decode(header, &payload, &mut TypeRegistry::default()) {
             Ok(Message::ChannelCreated { cid: 7, status, .. }) => status.failed,
             other => panic!("{other:?}"),
         }

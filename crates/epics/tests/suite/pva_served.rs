@@ -8,9 +8,9 @@ use std::time::Duration;
 use epics::{
     Array, Event, Key, Reading, Value,
     pva::{
-        Client, Config, Extent, MESSAGE_BYTES_MAX, Monitor, Registry, Scalar, Tree, Type, decode_structure,
+        Client, Config, Extent, MESSAGE_BYTES_MAX, Monitor, Scalar, Tree, Type, TypeRegistry, decode_structure,
         message::Message,
-        server::{Hub, Listen, Place, PvId, Server, Settings, nt},
+        server::{Hub, Listen, Place, Server, ServerPv, Settings, nt},
         wire::{BitSet, HEADER_BYTES, Header, Order},
     },
 };
@@ -37,12 +37,12 @@ async fn reading(user: &mut User<Client>, key: u64) -> Reading {
 }
 
 /// Adds a PV whose value is 0 and whose `value` is changed by [`set`].
-fn add(hub: &mut Hub, name: &str, ty: &Type) -> PvId {
+fn add(hub: &mut Hub, name: &str, ty: &Type) -> ServerPv {
     hub.add(name, ty, Tree::default_of(ty)).expect("the default has the shape of its type")
 }
 
 /// Changes fields by their names.
-fn set(hub: &mut Hub, pv: PvId, fields: Vec<(&str, Tree)>) {
+fn set(hub: &mut Hub, pv: ServerPv, fields: Vec<(&str, Tree)>) {
     let places: Vec<(Place, Tree)> =
         fields.into_iter().map(|(name, tree)| (hub.place(pv, name).expect("a field"), tree)).collect();
     let changed: BitSet = places.iter().map(|(place, _)| place.number).collect();
@@ -80,7 +80,7 @@ async fn a_scalar_is_described_and_updated_however_the_server_writes() {
 }
 
 /// A counter that has reached that number.
-fn count_to(hub: &mut Hub, pv: PvId, number: i32) {
+fn count_to(hub: &mut Hub, pv: ServerPv, number: i32) {
     set(hub, pv, vec![("value", Tree::I32(number))]);
 }
 
@@ -325,7 +325,7 @@ async fn beacons_say_who_and_where_and_that_there_are_new_pvs() {
     while changes.len() < 2 {
         let (count, _) = soon("a beacon", listener.recv_from(&mut buffer)).await.expect("loopback works");
         let header = Header::decode(&buffer[..HEADER_BYTES]).expect("a header");
-        match Message::decode(header, &buffer[HEADER_BYTES..count], &mut Registry::default()) {
+        match Message::decode(header, &buffer[HEADER_BYTES..count], &mut TypeRegistry::default()) {
             Ok(Message::Beacon(beacon)) => {
                 assert_eq!(beacon.server, server.circuits());
                 changes.push(beacon.changes);
@@ -340,7 +340,7 @@ async fn beacons_say_who_and_where_and_that_there_are_new_pvs() {
 }
 
 /// Posts numbers as fast as every monitor has room for one of its own, until the last.
-async fn post_all(server: &Server, pv: PvId, last: i32) {
+async fn post_all(server: &Server, pv: ServerPv, last: i32) {
     let mut next = 1;
     soon("room for all", async {
         while next <= last {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use epics::{
     Array,
     pva::{
-        Data, Extent, Field, Registry, Scalar, Selected, Structure, Tree, Type, decode_structure,
+        Data, Extent, Field, Scalar, Selected, Structure, Tree, Type, TypeRegistry, decode_structure,
         value::read,
         wire::{Order, Reader, Writer},
     },
@@ -170,7 +170,7 @@ proptest! {
         let order = if big { Order::Big } else { Order::Little };
         let bytes = encode(&data, order);
         let mut reader = Reader::new(&bytes, order);
-        prop_assert_eq!(read(&mut reader, &mut Registry::default()), Ok(data));
+        prop_assert_eq!(read(&mut reader, &mut TypeRegistry::default()), Ok(data));
         prop_assert!(reader.rest().is_empty());
     }
 

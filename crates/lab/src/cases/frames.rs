@@ -6,22 +6,22 @@ use archive::Record;
 use sample::TimeRange;
 
 use crate::{
-    measure::Clock,
-    store_bench::{Bench, Outcome, append, flush, register},
+    measure::Stopwatch,
+    store_bench::{CaseBench, Outcome, append, flush, register},
     workload::{Frame, Frames},
 };
 
 /// Frames come so many at a time.
 const FRAMES: usize = 16;
 
-pub(super) fn frames(bench: &Bench, frame: Frame, len: usize) -> Outcome<()> {
+pub(super) fn frames(bench: &CaseBench, frame: Frame, len: usize) -> Outcome<()> {
     let mut frames = Frames::new(frame, len, bench.seed);
     let frame_bytes = frames.bytes();
     let bursts = ((1e9 * bench.scale) as usize / frame_bytes / FRAMES).max(2);
     let total = (bursts * FRAMES * frame_bytes) as f64 / 1e9;
     let store = bench.new_store("frames", |config| config.head_bytes_max = 2 << 30)?;
     let pv = register(&store, 1)?[0];
-    let mut clock = Clock::start();
+    let mut clock = Stopwatch::start();
     for _ in 0..bursts {
         let batch = clock.set_aside(|| frames.batch(FRAMES));
         append(&store, &[(pv, Record::Samples(batch))])?;
@@ -34,7 +34,7 @@ pub(super) fn frames(bench: &Bench, frame: Frame, len: usize) -> Outcome<()> {
     bench.tell("append to log and head", total / appended, "GB/CPU-s");
     bench.tell("flush", total / (flushed - appended), "GB/CPU-s");
     bench.tell("all together", total / flushed, "GB/CPU-s");
-    let clock = Clock::start();
+    let clock = Stopwatch::start();
     let mut read = 0;
     for batch in reader.samples(pv, TimeRange::ALL) {
         read += black_box(batch?).len();

@@ -13,19 +13,19 @@ use sample::{TimeRange, Timestamp};
 use store::Durable;
 
 use crate::{
-    measure::{Clock, median},
-    store_bench::{Bench, Outcome, append, fill, now, register, wait},
+    measure::{Stopwatch, median},
+    store_bench::{CaseBench, Outcome, append, fill, now, register, wait},
     workload::{Kind, Noise, Pace, START, Signal},
 };
 
 const READS: usize = 500;
 
-fn signals(bench: &Bench, count: usize) -> Vec<Signal> {
+fn signals(bench: &CaseBench, count: usize) -> Vec<Signal> {
     bench.signals(count, |_, seed| Signal::new(Kind::Walk, Pace::Millis, seed))
 }
 
 /// Fig. 4: what 2,000 PVs gather in 6 to 60 seconds is written at once; it counts as written when it is safe on the disk.
-pub(super) fn write(bench: &Bench) -> Outcome<()> {
+pub(super) fn write(bench: &CaseBench) -> Outcome<()> {
     let store = bench.new_store("half-write", |config| config.durable = Durable::Every(Duration::from_millis(20)))?;
     let pvs = register(&store, 2000)?;
     let mut signals = signals(bench, pvs.len());
@@ -39,7 +39,7 @@ pub(super) fn write(bench: &Bench) -> Outcome<()> {
                 .map(|(pv, signal)| (*pv, Record::Samples(signal.batch(seconds * 10))))
                 .collect();
             let samples = (pvs.len() * seconds * 10) as f64;
-            let clock = Clock::start();
+            let clock = Stopwatch::start();
             for records in records.chunks(1000) {
                 append(&store, records)?;
             }
@@ -58,12 +58,12 @@ pub(super) fn write(bench: &Bench) -> Outcome<()> {
 }
 
 /// Fig. 3: 500 random reads of each size, of the newest samples of a PV and of older ones.
-pub(super) fn read(bench: &Bench) -> Outcome<()> {
+pub(super) fn read(bench: &CaseBench) -> Outcome<()> {
     let store = bench.new_store("half-read", |_| {})?;
     let (count, rows) = (20, ((3_456_000.0 * bench.scale) as usize).max(400_000));
     let pvs = register(&store, count)?;
     let mut signals = signals(bench, count);
-    let clock = Clock::start();
+    let clock = Stopwatch::start();
     fill(&store, &pvs, &mut signals, rows)?;
     let samples = (count * rows) as f64;
     bench.tell("samples", samples / 1e6, "M");
@@ -72,7 +72,7 @@ pub(super) fn read(bench: &Bench) -> Outcome<()> {
     let mut noise = Noise::new(bench.seed);
     for wanted in [14_400usize, 36_000, 100_000, 360_000] {
         for newest in [true, false] {
-            let (started, clock) = (Instant::now(), Clock::start());
+            let (started, clock) = (Instant::now(), Stopwatch::start());
             let mut read = 0;
             for _ in 0..READS {
                 let first = if newest { rows - wanted } else { noise.below((rows - wanted) as u64) as usize };

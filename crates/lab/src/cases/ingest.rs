@@ -5,15 +5,15 @@ use std::time::Duration;
 use archive::{PvId, Record};
 
 use crate::{
-    measure::{self, Clock},
-    store_bench::{Bench, Outcome, append, flush, merge, now, register, wait},
+    measure::{self, Stopwatch},
+    store_bench::{CaseBench, Outcome, append, flush, merge, now, register, wait},
     workload::{Kind, Pace, Signal},
 };
 
 /// An append brings so many PVs at most.
 const APPEND_PVS: usize = 1000;
 
-fn mix(bench: &Bench, pvs: usize) -> Vec<Signal> {
+fn mix(bench: &CaseBench, pvs: usize) -> Vec<Signal> {
     bench.signals(pvs, |number, seed| Signal::new(Kind::of_mix(number), Pace::Late100us, seed))
 }
 
@@ -27,13 +27,13 @@ fn records(pvs: &[PvId], signals: &mut [Signal], rows: usize) -> Vec<(PvId, Reco
 }
 
 /// Many PVs in turn, `rows` samples each time, until all is in segments. The making of the samples does not count.
-pub(super) fn ingest(bench: &Bench, pvs: usize, rows: usize) -> Outcome<()> {
+pub(super) fn ingest(bench: &CaseBench, pvs: usize, rows: usize) -> Outcome<()> {
     let store = bench.new_store("ingest", |_| {})?;
     let ids = register(&store, pvs)?;
     let mut signals = mix(bench, pvs);
     let rounds = (12e6 * bench.scale.max(1.0) / (pvs * rows) as f64).ceil() as usize;
     let mut refused = 0;
-    let mut clock = Clock::start();
+    let mut clock = Stopwatch::start();
     for _ in 0..rounds {
         for (ids, signals) in ids.chunks(APPEND_PVS).zip(signals.chunks_mut(APPEND_PVS)) {
             let records = clock.set_aside(|| records(ids, signals, rows));
@@ -64,12 +64,12 @@ pub(super) enum Flushes {
 }
 
 /// The same with ten samples at a time, flushed, and the flushes merged into one segment.
-pub(super) fn all_in(bench: &Bench, pvs: usize, rows: usize, flushes: Flushes) -> Outcome<()> {
+pub(super) fn all_in(bench: &CaseBench, pvs: usize, rows: usize, flushes: Flushes) -> Outcome<()> {
     let store = bench.new_store("all-in", |_| {})?;
     let ids = register(&store, pvs)?;
     let mut signals = mix(bench, pvs);
     let rounds = rows * bench.scale.max(1.0) as usize / 80;
-    let mut clock = Clock::start();
+    let mut clock = Stopwatch::start();
     for _ in 0..8 {
         for _ in 0..rounds {
             for (ids, signals) in ids.chunks(APPEND_PVS).zip(signals.chunks_mut(APPEND_PVS)) {

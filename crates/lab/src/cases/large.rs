@@ -7,8 +7,8 @@ use pvdata::{Array, Data, Extent, Scalar, Tree, Type, wire::Order, wire::Writer}
 use sample::{Alarm, Column, Sample, TimeRange, Timestamp, Value};
 
 use crate::{
-    measure::{self, Clock, memory_mib, peak_memory_mib},
-    store_bench::{Bench, Outcome, append, flush, merge, now, open, register},
+    measure::{self, Stopwatch, memory_mib, peak_memory_mib},
+    store_bench::{CaseBench, Outcome, append, flush, merge, now, open, register},
     workload::{Noise, START},
 };
 
@@ -62,11 +62,11 @@ fn picture(row: i64, noise: &mut Noise) -> Vec<u8> {
     writer.into_bytes()
 }
 
-pub(super) fn values(bench: &Bench, large: Large) -> Outcome<()> {
+pub(super) fn values(bench: &CaseBench, large: Large) -> Outcome<()> {
     let count = (10.0 * bench.scale).max(3.0) as usize;
     let total = (count * VALUE_BYTES) as f64 / 1e9;
     let mut noise = Noise::new(bench.seed);
-    let mut clock = Clock::start();
+    let mut clock = Stopwatch::start();
     let store = bench.new_store("large", |_| {})?;
     let pv = register(&store, 1)?[0];
     for row in 0..count as i64 {
@@ -87,7 +87,7 @@ pub(super) fn values(bench: &Bench, large: Large) -> Outcome<()> {
     merge(&store, now())?;
     bench.tell("merge", watch.most(), "values");
     bench.tell("ratio", total * 1e9 / store.reader().health().block_bytes as f64, ": 1");
-    let (watch, clock, mut read) = (Memory::watch()?, Clock::start(), 0);
+    let (watch, clock, mut read) = (Memory::watch()?, Stopwatch::start(), 0);
     for batch in store.reader().samples(pv, TimeRange::ALL) {
         read += black_box(batch?).len();
     }

@@ -15,8 +15,8 @@ use sample::{Alarm, Column, Sample, Timestamp, Value};
 use store::Store;
 
 use crate::{
-    measure::Clock,
-    store_bench::{Bench, Outcome, append, fill, flush, merge, now, register},
+    measure::Stopwatch,
+    store_bench::{CaseBench, Outcome, append, fill, flush, merge, now, register},
     workload::{Kind, Noise, Pace, Signal},
 };
 
@@ -31,7 +31,7 @@ struct Cost {
     cpu: f64,
 }
 
-pub(super) fn costs(bench: &Bench) -> Outcome<()> {
+pub(super) fn costs(bench: &CaseBench) -> Outcome<()> {
     let hours = (8.0 * bench.scale).ceil().max(2.0) as usize;
     let rows = rows(bench, hours)?;
     let samples = samples(bench, hours)?;
@@ -44,7 +44,7 @@ pub(super) fn costs(bench: &Bench) -> Outcome<()> {
 }
 
 /// A row for each share and minute, and for each hour, flushed once an hour and merged.
-fn rows(bench: &Bench, hours: usize) -> Outcome<Cost> {
+fn rows(bench: &CaseBench, hours: usize) -> Outcome<Cost> {
     let store = bench.new_store("ledger", |_| {})?;
     let names = [LedgerScale::Minute, LedgerScale::Hour].into_iter().flat_map(LedgerScale::names);
     let names: Vec<PvName> = names.map(|name| PvName::recorded(&name)).collect::<Result<_, _>>()?;
@@ -53,7 +53,7 @@ fn rows(bench: &Bench, hours: usize) -> Outcome<Cost> {
     let mut shares = vec![Vec::new(); LEDGER_SHARES];
     (0..PVS as u32).map(PvId).for_each(|pv| shares[ledger_share(pv)].push(pv));
     let (mut noise, mut at) = (Noise::new(bench.seed), now());
-    let clock = Clock::start();
+    let clock = Stopwatch::start();
     for _ in 0..hours {
         let began = at;
         for _ in 0..60 {
@@ -89,11 +89,11 @@ fn put(
 }
 
 /// Samples of a converter at 1 Hz.
-fn samples(bench: &Bench, hours: usize) -> Outcome<Cost> {
+fn samples(bench: &CaseBench, hours: usize) -> Outcome<Cost> {
     let store = bench.new_store("ledger-samples", |_| {})?;
     let pvs = register(&store, SAMPLED)?;
     let mut signals = bench.signals(SAMPLED, |_, seed| Signal::new(Kind::Adc, Pace::Late100us, seed));
-    let clock = Clock::start();
+    let clock = Stopwatch::start();
     fill(&store, &pvs, &mut signals, hours * 3600)?;
     let per = (SAMPLED * hours) as f64;
     let cost = Cost { bytes: store.reader().health().block_bytes as f64 / per, cpu: clock.passed().cpu / per };

@@ -7,14 +7,14 @@ use sample::TimeRange;
 
 use crate::{
     measure::{memory_mib, peak_memory_mib},
-    store_bench::{Bench, Outcome, append, now, open, register},
+    store_bench::{CaseBench, Outcome, append, now, open, register},
     workload::{Kind, Pace, Signal},
 };
 
 const MILLION: &str = "million";
 
 /// 150,000 PVs at 1 Hz for some minutes, as fast as they are taken.
-pub(super) fn live(bench: &Bench) -> Outcome<()> {
+pub(super) fn live(bench: &CaseBench) -> Outcome<()> {
     let store = bench.new_store("live", |_| {})?;
     let pvs = register(&store, 150_000)?;
     let registered = memory_mib();
@@ -35,7 +35,7 @@ pub(super) fn live(bench: &Bench) -> Outcome<()> {
 }
 
 /// An archive with a million PVs, of which each thousandth has samples.
-pub(super) fn million_write(bench: &Bench) -> Outcome<()> {
+pub(super) fn million_write(bench: &CaseBench) -> Outcome<()> {
     let store = bench.new_kept_store(MILLION, |_| {})?;
     let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
     let count = (1e6 * bench.scale.max(1.0)) as usize;
@@ -58,7 +58,7 @@ pub(super) fn million_write(bench: &Bench) -> Outcome<()> {
 }
 
 /// Opens it in a new process.
-pub(super) fn million_open(bench: &Bench) -> Outcome<()> {
+pub(super) fn million_open(bench: &CaseBench) -> Outcome<()> {
     let folder = bench.folder(MILLION);
     if !folder.exists() {
         return Err("there is no archive; run million-write before, with the same --folder".into());

@@ -7,12 +7,12 @@ use sample::{TimeRange, Timestamp};
 use store::Reader;
 
 use crate::{
-    measure::{Clock, Reads, forget_files, median, percentile},
-    store_bench::{Bench, Outcome, fill, register},
+    measure::{Reads, Stopwatch, forget_files, median, percentile},
+    store_bench::{CaseBench, Outcome, fill, register},
     workload::{Kind, Noise, Pace, START, Signal},
 };
 
-pub(super) fn queries(bench: &Bench) -> Outcome<()> {
+pub(super) fn queries(bench: &CaseBench) -> Outcome<()> {
     let store = bench.new_store("queries", |_| {})?;
     let (count, rows) = (40, 432_000);
     let pvs = register(&store, count)?;
@@ -23,7 +23,7 @@ pub(super) fn queries(bench: &Bench) -> Outcome<()> {
     for wanted in [14_400usize, 36_000, 100_000, 360_000] {
         let (mut warm, mut cpu) = (Vec::new(), Vec::new());
         for _ in 0..101 {
-            let clock = Clock::start();
+            let clock = Stopwatch::start();
             warm.push(archive.query(wanted, &mut noise)?.0);
             cpu.push(clock.passed().cpu * 1e3);
         }

@@ -20,8 +20,8 @@ use serde_json::json;
 use store::{Durable, Reader};
 
 use crate::{
-    measure::{Clock, median},
-    store_bench::{Bench, Outcome, append, fill, register, wait},
+    measure::{Stopwatch, median},
+    store_bench::{CaseBench, Outcome, append, fill, register, wait},
     workload::{Kind, Noise, Pace, START, Signal},
 };
 
@@ -36,15 +36,15 @@ const BINS: usize = 1000;
 const PERIOD: i64 = 100_000_000;
 
 /// What is asked of everyone: PV, beginning and end.
-type Range = (usize, i64, i64);
+type RivalQuestion = (usize, i64, i64);
 
 struct Questions {
     rows: usize,
-    reads: Vec<(usize, Vec<Range>)>,
-    bins: Vec<Range>,
+    reads: Vec<(usize, Vec<RivalQuestion>)>,
+    bins: Vec<RivalQuestion>,
 }
 
-pub(super) fn rivals(bench: &Bench) -> Outcome<()> {
+pub(super) fn rivals(bench: &CaseBench) -> Outcome<()> {
     let folder = bench.folder("rivals");
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
@@ -59,11 +59,11 @@ pub(super) fn rivals(bench: &Bench) -> Outcome<()> {
     Ok(fs::remove_dir_all(&folder)?)
 }
 
-fn signals(bench: &Bench, count: usize) -> Vec<Signal> {
+fn signals(bench: &CaseBench, count: usize) -> Vec<Signal> {
     bench.signals(count, |_, seed| Signal::new(Kind::Walk, Pace::Millis, seed))
 }
 
-fn questions(bench: &Bench) -> Questions {
+fn questions(bench: &CaseBench) -> Questions {
     let rows = ((432_000.0 * bench.scale) as usize).max(400_000);
     let count = ((50.0 * bench.scale) as usize).max(10);
     let mut noise = Noise::new(bench.seed);
@@ -79,13 +79,13 @@ fn questions(bench: &Bench) -> Questions {
     Questions { rows, reads, bins }
 }
 
-fn make_batches(bench: &Bench) -> Vec<Vec<Batch>> {
+fn make_batches(bench: &CaseBench) -> Vec<Vec<Batch>> {
     let mut signals = signals(bench, BATCH_PVS);
     (0..BATCHES).map(|_| signals.iter_mut().map(|signal| signal.batch(BATCH_ROWS)).collect()).collect()
 }
 
 /// Everything as the rivals read it: a file for each column, the questions as JSON.
-fn write_workload(bench: &Bench, folder: &Path, questions: &Questions, batches: &[Vec<Batch>]) -> Outcome<()> {
+fn write_workload(bench: &CaseBench, folder: &Path, questions: &Questions, batches: &[Vec<Batch>]) -> Outcome<()> {
     let whole: Vec<Batch> = signals(bench, PVS).iter_mut().map(|signal| signal.batch(questions.rows)).collect();
     write_columns(&folder.join("all"), &whole)?;
     let mut told = Vec::new();
@@ -96,8 +96,7 @@ fn write_workload(bench: &Bench, folder: &Path, questions: &Questions, batches: 
     }
     let reads: Vec<_> =
         questions.reads.iter().map(|(wanted, queries)| json!({ "samples": wanted, "queries": queries })).collect();
-    let bin =
-        |(pv, t0, t1): &Range| json!({ "pv": pv, "t0": t0, "t1": t1, "count": BINS, "samples": (t1 - t0) / PERIOD });
+    let bin = |(pv, t0, t1): &RivalQuestion| json!({ "pv": pv, "t0": t0, "t1": t1, "count": BINS, "samples": (t1 - t0) / PERIOD });
     let bins: Vec<_> = questions.bins.iter().map(bin).collect();
     let samples = questions.rows * PVS;
     let workload = json!({ "samples": samples, "batches": told, "reads": reads, "bins": bins });
@@ -122,7 +121,7 @@ fn write_columns(folder: &Path, pvs: &[Batch]) -> Outcome<()> {
     [pv, time, value, severity, status].iter_mut().try_for_each(|file| Ok(file.flush()?))
 }
 
-fn insert(bench: &Bench, batches: Vec<Vec<Batch>>) -> Outcome<()> {
+fn insert(bench: &CaseBench, batches: Vec<Vec<Batch>>) -> Outcome<()> {
     let store =
         bench.new_store("rivals-batches", |config| config.durable = Durable::Every(Duration::from_millis(20)))?;
     let pvs = register(&store, BATCH_PVS)?;
@@ -131,7 +130,7 @@ fn insert(bench: &Bench, batches: Vec<Vec<Batch>>) -> Outcome<()> {
     for batch in batches {
         let records: Vec<(PvId, Record)> =
             pvs.iter().zip(batch).map(|(pv, batch)| (*pv, Record::Samples(batch))).collect();
-        let clock = Clock::start();
+        let clock = Stopwatch::start();
         for records in records.chunks(1000) {
             append(&store, records)?;
         }
@@ -147,14 +146,14 @@ fn insert(bench: &Bench, batches: Vec<Vec<Batch>>) -> Outcome<()> {
     Ok(())
 }
 
-fn read(bench: &Bench, questions: &Questions) -> Outcome<()> {
+fn read(bench: &CaseBench, questions: &Questions) -> Outcome<()> {
     let store = bench.new_store("rivals-pvark", |_| {})?;
     let pvs = register(&store, PVS)?;
     let mut signals = signals(bench, PVS);
-    let made = Clock::start();
+    let made = Stopwatch::start();
     signals.clone().iter_mut().for_each(|signal| drop(signal.batch(questions.rows)));
     let made = made.passed().cpu;
-    let clock = Clock::start();
+    let clock = Stopwatch::start();
     fill(&store, &pvs, &mut signals, questions.rows)?;
     let samples = (questions.rows * PVS) as f64;
     let reader = store.reader();
@@ -162,7 +161,7 @@ fn read(bench: &Bench, questions: &Questions) -> Outcome<()> {
     bench.tell("bytes per sample", reader.health().block_bytes as f64 / samples, "B");
     for (wanted, queries) in &questions.reads {
         queries.iter().take(queries.len() / 5).try_for_each(|query| samples_of(&reader, &pvs, query).map(drop))?;
-        let clock = Clock::start();
+        let clock = Stopwatch::start();
         let mut millis = Vec::new();
         for query in queries {
             let started = Instant::now();
@@ -199,7 +198,7 @@ fn range(t0: i64, t1: i64) -> TimeRange {
     TimeRange { t0: Timestamp::from_nanos(t0), t1: Timestamp::from_nanos(t1) }
 }
 
-fn samples_of(reader: &Reader, pvs: &[PvId], (pv, t0, t1): &Range) -> Outcome<usize> {
+fn samples_of(reader: &Reader, pvs: &[PvId], (pv, t0, t1): &RivalQuestion) -> Outcome<usize> {
     let mut read = 0;
     for batch in reader.samples(pvs[*pv], range(*t0, *t1)) {
         read += black_box(batch?).len();
@@ -208,7 +207,7 @@ fn samples_of(reader: &Reader, pvs: &[PvId], (pv, t0, t1): &Range) -> Outcome<us
 }
 
 /// Runs the script; code 3 means that the database is not installed, which it has said.
-fn run_rival(bench: &Bench, rival: &str) -> Outcome<()> {
+fn run_rival(bench: &CaseBench, rival: &str) -> Outcome<()> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("rivals/rival.py");
     let mut command = Command::new(&bench.python);
     let output = command.arg(script).arg(rival).arg(bench.folder("")).stderr(Stdio::inherit()).output()?;

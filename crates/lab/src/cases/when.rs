@@ -9,8 +9,8 @@ use sample::{Alarm, Batch, Column, Runs, TimeRange, Timestamp};
 use store::Store;
 
 use crate::{
-    measure::{Clock, forget_files, median},
-    store_bench::{AFTER_THE_WEEK, Bench, Outcome, merge, open, register},
+    measure::{Stopwatch, forget_files, median},
+    store_bench::{AFTER_THE_WEEK, CaseBench, Outcome, merge, open, register},
     workload::{Noise, START},
 };
 
@@ -39,16 +39,16 @@ fn batches(number: usize, from: i64, period: i64, noise: &mut Noise) -> Batch {
     Batch::from_columns(times, Column::F64(numbers), alarms, pulses).expect("columns of one length")
 }
 
-fn period(bench: &Bench) -> i64 {
+fn period(bench: &CaseBench) -> i64 {
     (1e9 / (40.0 * bench.scale).min(10.0)) as i64
 }
 
-fn name(bench: &Bench) -> String {
+fn name(bench: &CaseBench) -> String {
     format!("when-{}ms-seed{}", period(bench) / 1_000_000, bench.seed)
 }
 
 /// Writes the archive as it would have grown.
-pub(super) fn write(bench: &Bench) -> Outcome<()> {
+pub(super) fn write(bench: &CaseBench) -> Outcome<()> {
     let (name, period) = (name(bench), period(bench));
     let done = bench.folder(&name).join(".whole");
     if done.exists() {
@@ -56,7 +56,7 @@ pub(super) fn write(bench: &Bench) -> Outcome<()> {
     }
     let store = bench.new_kept_store(&name, |config| config.durable = store::Durable::Off)?;
     let pvs = register(&store, 2)?;
-    let (mut clock, mut noise, mut time, mut samples) = (Clock::start(), Noise::new(bench.seed), START, 0);
+    let (mut clock, mut noise, mut time, mut samples) = (Stopwatch::start(), Noise::new(bench.seed), START, 0);
     while time < START + LENGTH {
         let records: Vec<(PvId, Record)> = clock.set_aside(|| {
             let of = |(number, pv): (usize, &PvId)| (*pv, Record::Samples(batches(number, time, period, &mut noise)));
@@ -84,7 +84,7 @@ pub(super) fn write(bench: &Bench) -> Outcome<()> {
 }
 
 /// Asks where days decide, where a few minutes of each day have to be read, and where every sample has to be.
-pub(super) fn search(bench: &Bench) -> Outcome<()> {
+pub(super) fn search(bench: &CaseBench) -> Outcome<()> {
     let folder = bench.folder(&name(bench));
     if !folder.join(".whole").exists() {
         return Err(
@@ -102,7 +102,7 @@ pub(super) fn search(bench: &Bench) -> Outcome<()> {
         let cold = once(&store, text)?;
         let (mut warm, mut cpu) = (Vec::new(), Vec::new());
         for _ in 0..times {
-            let clock = Clock::start();
+            let clock = Stopwatch::start();
             warm.push(once(&store, text)?.seconds);
             cpu.push(clock.passed().cpu);
         }
@@ -124,7 +124,7 @@ struct Once {
 
 fn once(store: &Store, text: &str) -> Outcome<Once> {
     let (started, reader) = (Instant::now(), store.reader());
-    let find = &mut |name: &str| -> Result<Option<Known>, analysis::Fault> {
+    let find = &mut |name: &str| -> Result<Option<Known>, analysis::ExpressionFault> {
         let entry = reader.find(name);
         Ok(entry.map(|entry| Known { series: entry.id.into(), value_type: None, units: None, labels: Vec::new() }))
     };

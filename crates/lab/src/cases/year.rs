@@ -8,8 +8,8 @@ use sample::{TimeRange, Timestamp};
 use store::Store;
 
 use crate::{
-    measure::{Clock, Reads, forget_files, median},
-    store_bench::{AFTER_THE_WEEK, Bench, Outcome, merge, open, register},
+    measure::{Reads, Stopwatch, forget_files, median},
+    store_bench::{AFTER_THE_WEEK, CaseBench, Outcome, merge, open, register},
     workload::{Kind, Noise, Pace, START, Signal},
 };
 
@@ -30,17 +30,17 @@ pub(super) const TEN_YEARS: Span = Span { name: "ten-years", length: 10 * YEAR, 
 
 impl Span {
     /// The archive has the rate in its name, so that a kept one is used again only if it is the same.
-    fn name(&self, bench: &Bench) -> String {
+    fn name(&self, bench: &CaseBench) -> String {
         format!("{}-{}ms-seed{}", self.name, self.period(bench) / 1_000_000, bench.seed)
     }
 
-    fn period(&self, bench: &Bench) -> i64 {
+    fn period(&self, bench: &CaseBench) -> i64 {
         (1e9 / (self.rate * bench.scale).min(10.0)) as i64
     }
 }
 
 /// Writes the archive as it would have grown: `now` goes with the samples, so that each week has its folder.
-pub(super) fn write(bench: &Bench, span: &Span) -> Outcome<()> {
+pub(super) fn write(bench: &CaseBench, span: &Span) -> Outcome<()> {
     let name = span.name(bench);
     let done = bench.folder(&name).join(".whole");
     if done.exists() {
@@ -50,7 +50,7 @@ pub(super) fn write(bench: &Bench, span: &Span) -> Outcome<()> {
     let pv = register(&store, 1)?[0];
     let rows = (span.length / span.period(bench)) as usize;
     let mut signal = Signal::new(Kind::Adc, Pace::Every(span.period(bench)), bench.seed);
-    let mut clock = Clock::start();
+    let mut clock = Stopwatch::start();
     let mut written = 0;
     while written < rows {
         let batch = clock.set_aside(|| signal.batch(8192.min(rows - written)));
@@ -79,7 +79,7 @@ pub(super) fn write(bench: &Bench, span: &Span) -> Outcome<()> {
 
 /// Asks for bins, with the files in memory and not: a thousand of whole tens of minutes, at most a thousand of a round length, and
 /// a thousand of any length.
-pub(super) fn bins(bench: &Bench, span: &Span) -> Outcome<()> {
+pub(super) fn bins(bench: &CaseBench, span: &Span) -> Outcome<()> {
     let folder = bench.folder(&span.name(bench));
     if !folder.join(".whole").exists() {
         return Err(format!(
@@ -96,7 +96,7 @@ pub(super) fn bins(bench: &Bench, span: &Span) -> Outcome<()> {
     let whole = move || range(START, aligned * BINS as i64);
     let any =
         move || range(START + noise.below(grid as u64) as i64, span.length - grid - noise.below(grid as u64) as i64);
-    let archive = Archive { folder, after };
+    let archive = YearOfSamples { folder, after };
     archive.ask(bench, "aligned", Cut::Equal(BINS), whole)?;
     archive.ask(bench, "round", Cut::Aligned(BINS), whole)?;
     archive.ask(bench, "arbitrary", Cut::Equal(BINS), any)
@@ -106,14 +106,14 @@ fn range(from: i64, length: i64) -> TimeRange {
     TimeRange { t0: Timestamp::from_nanos(from), t1: Timestamp::from_nanos(from + length) }
 }
 
-struct Archive {
+struct YearOfSamples {
     folder: PathBuf,
     /// A time at which all weeks are sealed.
     after: Timestamp,
 }
 
-impl Archive {
-    fn ask(&self, bench: &Bench, what: &str, cut: Cut, mut range: impl FnMut() -> TimeRange) -> Outcome<()> {
+impl YearOfSamples {
+    fn ask(&self, bench: &CaseBench, what: &str, cut: Cut, mut range: impl FnMut() -> TimeRange) -> Outcome<()> {
         let (mut cold, mut cold_reads) = (Vec::new(), Vec::new());
         for _ in 0..5 {
             // Neither the kernel nor the store remembers anything.
@@ -127,7 +127,7 @@ impl Archive {
         let store = open(&self.folder, self.after, |_| {})?;
         let (mut warm, mut cpu) = (Vec::new(), Vec::new());
         for _ in 0..15 {
-            let clock = Clock::start();
+            let clock = Stopwatch::start();
             warm.push(once(&store, cut, range())?.0);
             cpu.push(clock.passed().cpu * 1e3);
         }

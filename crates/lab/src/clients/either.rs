@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use epics::{Event, Key, ca, pva};
 
-use crate::{farm::Protocol, store_bench::Outcome};
+use crate::{farm::FarmProtocol, store_bench::Outcome};
 
 /// A client.
 pub(super) enum Either {
@@ -15,12 +15,12 @@ pub(super) enum Either {
 impl Either {
     /// One that searches at these addresses only.
     pub(super) fn start(
-        protocol: Protocol,
+        protocol: FarmProtocol,
         addresses: Vec<SocketAddr>,
         receive: impl Fn(Key, Event) + Clone + Send + Sync + 'static,
     ) -> Outcome<Either> {
         let auto_addresses = false;
-        Ok(if protocol == Protocol::Pva {
+        Ok(if protocol == FarmProtocol::Pva {
             let config = pva::Config { addresses, auto_addresses, broadcast_port: 50_998, ..pva::Config::default() };
             Either::Pva(pva::Client::start(config, receive)?)
         } else {

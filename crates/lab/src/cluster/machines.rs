@@ -41,16 +41,16 @@ impl Queue {
 
 /// The queues of a machine.
 #[derive(Clone, Debug)]
-pub(super) struct Busy {
+pub(super) struct Queues {
     machine: Machine,
     cores: Queue,
     link: Queue,
     disk: Queue,
 }
 
-impl Busy {
-    pub(super) fn new(machine: Machine) -> Busy {
-        Busy { machine, cores: Queue::of(machine.cores), link: Queue::of(1), disk: Queue::of(1) }
+impl Queues {
+    pub(super) fn new(machine: Machine) -> Queues {
+        Queues { machine, cores: Queue::of(machine.cores), link: Queue::of(1), disk: Queue::of(1) }
     }
 
     /// Seconds of processor, after bytes have come.
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn bytes_come_before_they_are_worked_on() {
-        let mut busy = Busy::new(Machine { cores: 1, link: 100.0, disk: 10.0 });
+        let mut busy = Queues::new(Machine { cores: 1, link: 100.0, disk: 10.0 });
         assert_eq!(busy.works(0, 50.0, 1.0), nanos(1.5));
         assert_eq!(busy.works(0, 50.0, 1.0), nanos(2.5), "its bytes came meanwhile");
         assert_eq!((busy.writes(0, 20.0), busy.writes(0, 10.0)), (nanos(2.0), nanos(3.0)));

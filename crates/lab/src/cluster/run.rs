@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     costs::{Cost, Costs, PIECE},
-    machines::{Busy, Machine, Nanos, nanos},
+    machines::{Machine, Nanos, Queues, nanos},
     takeover::Takeover,
 };
 use crate::measure::percentile;
@@ -204,8 +204,8 @@ impl Cluster {
 struct AtWork {
     cluster: Cluster,
     outage: Outage,
-    nodes: Vec<Busy>,
-    servers: Vec<Busy>,
+    nodes: Vec<Queues>,
+    servers: Vec<Queues>,
     events: BinaryHeap<Reverse<(Nanos, Event)>>,
     works: Vec<Work>,
     /// Who has which shard, and since when what is appended there is not committed.
@@ -235,8 +235,8 @@ impl AtWork {
         events.push(Reverse((nanos(seconds), Event::Death)));
         AtWork {
             outage,
-            nodes: vec![Busy::new(cluster.node); cluster.nodes],
-            servers: vec![Busy::new(cluster.server); cluster.servers],
+            nodes: vec![Queues::new(cluster.node); cluster.nodes],
+            servers: vec![Queues::new(cluster.server); cluster.servers],
             events,
             works: Vec::new(),
             owners: (0..cluster.shards).map(|shard| Some(shard % cluster.nodes)).collect(),

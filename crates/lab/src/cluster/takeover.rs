@@ -8,7 +8,7 @@ use sample::{Alarm, Batch, Sample, Timestamp, Value};
 use shared::{Owner, Settings, Shard, Shared, twin::Memory};
 use store::{Config, Shipping, Store, disk::RealDisk};
 
-use crate::{measure::Clock, store_bench::Outcome};
+use crate::{measure::Stopwatch, store_bench::Outcome};
 
 /// Each PV has so many samples that are committed and not in blocks.
 const SAMPLES_EACH: usize = 10;
@@ -73,10 +73,10 @@ pub(super) fn measure(pvs: usize) -> Outcome<Takeover> {
         std::thread::sleep(Duration::from_millis(20));
     }
 
-    let (opening, catalogue) = (Clock::start(), catalogue_bytes(&shared)?);
+    let (opening, catalogue) = (Stopwatch::start(), catalogue_bytes(&shared)?);
     let next = open(&shared, folder.path().join("next"), 2)?;
     let opened = opening.passed().cpu;
-    let replaying = Clock::start();
+    let replaying = Stopwatch::start();
     next.replay()?;
     let replayed = replaying.passed().cpu;
     Ok(Takeover {

@@ -40,7 +40,7 @@ struct Part {
 }
 
 /// One thread of servers.
-pub(crate) struct Farm {
+pub(crate) struct CaFarm {
     plan: Arc<Plan>,
     reactor: Reactor<Part>,
     servers: Vec<(ServerId, Range<u32>)>,
@@ -67,9 +67,9 @@ pub(crate) struct Tally {
     pub(crate) late: Duration,
 }
 
-impl Farm {
-    pub(crate) fn new(plan: Arc<Plan>) -> io::Result<Farm> {
-        Ok(Farm { plan, reactor: Reactor::new()?, servers: Vec::new() })
+impl CaFarm {
+    pub(crate) fn new(plan: Arc<Plan>) -> io::Result<CaFarm> {
+        Ok(CaFarm { plan, reactor: Reactor::new()?, servers: Vec::new() })
     }
 
     /// Adds a server of these PVs at a port of loopback, any if 0, and returns where it is.

@@ -17,7 +17,7 @@ pub(crate) struct Chaos {
 
 /// Pauses between two of each.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Pauses {
+pub(crate) struct ChaosPauses {
     pub(crate) storms: Duration,
     pub(crate) restarts: Duration,
     pub(crate) beacons: Duration,
@@ -60,7 +60,7 @@ impl Repeated {
 }
 
 impl Chaos {
-    pub(crate) fn new(pauses: Pauses, seed: u64) -> Chaos {
+    pub(crate) fn new(pauses: ChaosPauses, seed: u64) -> Chaos {
         Chaos {
             storms: Repeated::new(pauses.storms),
             restarts: Repeated::new(pauses.restarts),
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn each_disturbance_comes_as_often_as_ordered() {
         let seconds = Duration::from_secs;
-        let pauses = Pauses { storms: seconds(3), nonsense: seconds(2), ..Pauses::default() };
+        let pauses = ChaosPauses { storms: seconds(3), nonsense: seconds(2), ..ChaosPauses::default() };
         let mut chaos = Chaos::new(pauses, 1);
         let mut done = [0, 0];
         for second in 0..=12 {

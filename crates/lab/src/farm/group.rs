@@ -17,7 +17,7 @@ pub(crate) struct Group {
     pub(crate) kind: Kind,
     /// Elements of an array; none for a scalar.
     pub(crate) length: Option<u32>,
-    pub(crate) payload: Payload,
+    pub(crate) payload: ArrayPattern,
     /// Updates in 1000 seconds.
     rate: u64,
     /// After so many updates the alarm changes; never if 0.
@@ -38,7 +38,7 @@ pub(crate) struct Group {
 
 /// What the elements of an array do, besides those with the count and the number of the PV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Payload {
+pub(crate) enum ArrayPattern {
     /// Nothing: they are a ramp that never changes, as in the study of ESS.
     Ess,
     /// A wave that moves by an element with each update.
@@ -149,7 +149,7 @@ impl FromStr for Group {
             is_numbered: false,
             kind: Kind::F64,
             length: None,
-            payload: Payload::Ess,
+            payload: ArrayPattern::Ess,
             rate: 10_000,
             alarms: 0,
             active: 1,
@@ -192,9 +192,9 @@ impl Group {
             }
             "payload" => {
                 self.payload = match value {
-                    "ess" => Payload::Ess,
-                    "smooth" => Payload::Smooth,
-                    "noise" => Payload::Noise,
+                    "ess" => ArrayPattern::Ess,
+                    "smooth" => ArrayPattern::Smooth,
+                    "noise" => ArrayPattern::Noise,
                     _ => return Err(format!("payload is {value:?}, expected ess, smooth or noise")),
                 }
             }

@@ -7,7 +7,7 @@ use epics::ca::server::Depth;
 
 use super::{
     ca::Behaviour,
-    chaos::{Chaos, Pauses},
+    chaos::{Chaos, ChaosPauses},
     group::Group,
     plan::Plan,
     presets,
@@ -35,8 +35,8 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) list_pvs: bool,
     /// By which protocol the PVs are served.
-    #[arg(long, value_enum, default_value_t = Protocol::Ca)]
-    pub(crate) protocol: Protocol,
+    #[arg(long, value_enum, default_value_t = FarmProtocol::Ca)]
+    pub(crate) protocol: FarmProtocol,
     /// The port of the first pvAccess server, for searches and circuits, as --port is for Channel Access.
     #[arg(long, default_value_t = 0)]
     pub(crate) pva_port: u16,
@@ -91,7 +91,7 @@ pub(crate) struct Options {
 
 /// By which protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Protocol {
+pub(crate) enum FarmProtocol {
     /// Channel Access.
     Ca,
     /// pvAccess.
@@ -100,13 +100,13 @@ pub(crate) enum Protocol {
     Both,
 }
 
-impl Protocol {
+impl FarmProtocol {
     pub(crate) fn has_ca(self) -> bool {
-        self != Protocol::Pva
+        self != FarmProtocol::Pva
     }
 
     pub(crate) fn has_pva(self) -> bool {
-        self != Protocol::Ca
+        self != FarmProtocol::Ca
     }
 }
 
@@ -142,7 +142,7 @@ impl Options {
     }
 
     pub(crate) fn behaviour(&self) -> Behaviour {
-        let pauses = Pauses {
+        let pauses = ChaosPauses {
             storms: seconds(self.storm),
             restarts: seconds(self.restart),
             beacons: seconds(self.false_beacon),

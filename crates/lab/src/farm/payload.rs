@@ -3,7 +3,7 @@
 use epics::Array;
 
 use super::{
-    group::{Group, Payload},
+    group::{ArrayPattern, Group},
     kind::Kind,
 };
 use crate::workload::Noise;
@@ -16,12 +16,12 @@ pub(crate) struct Base {
 }
 
 impl Base {
-    pub(crate) fn new(kind: Kind, length: u32, payload: Payload) -> Base {
+    pub(crate) fn new(kind: Kind, length: u32, payload: ArrayPattern) -> Base {
         let wave = |place: u32| (1000.0 * (f64::from(place) / f64::from(length) * std::f64::consts::TAU).sin()).round();
         let elements: Vec<f64> = match payload {
-            Payload::Ess => (0..length).map(f64::from).collect(),
-            Payload::Smooth => (0..length).map(wave).collect(),
-            Payload::Noise => Vec::new(),
+            ArrayPattern::Ess => (0..length).map(f64::from).collect(),
+            ArrayPattern::Smooth => (0..length).map(wave).collect(),
+            ArrayPattern::Noise => Vec::new(),
         };
         let array = from_numbers(kind, &elements);
         Base { big: bytes(&array, true), little: bytes(&array, false) }
@@ -30,7 +30,7 @@ impl Base {
 
 /// The value of an array at an update.
 pub(crate) fn array(group: &Group, index: u32, number: u64) -> Array {
-    if group.payload == Payload::Noise {
+    if group.payload == ArrayPattern::Noise {
         return noise(group, index, number);
     }
     let mut little = Vec::new();
@@ -59,9 +59,9 @@ pub(crate) fn elements(group: &Group, index: u32, number: u64, big_endian: bool,
             out.resize(begin + width, 0);
             return overwrite(out.get_mut(begin..), group.kind, count, big_endian);
         }
-        Payload::Noise => return out.extend_from_slice(&bytes(&noise(group, index, number), big_endian)),
-        Payload::Ess => out.extend_from_slice(base),
-        Payload::Smooth => {
+        ArrayPattern::Noise => return out.extend_from_slice(&bytes(&noise(group, index, number), big_endian)),
+        ArrayPattern::Ess => out.extend_from_slice(base),
+        ArrayPattern::Smooth => {
             let turn = (number % u64::from(group.elements())) as usize * width;
             out.extend_from_slice(&base[turn..]);
             out.extend_from_slice(&base[..turn]);

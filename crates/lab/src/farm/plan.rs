@@ -7,7 +7,7 @@
 use epics::{Description, Limits, Value};
 
 use super::{
-    group::{Group, Payload},
+    group::{ArrayPattern, Group},
     kind::Kind,
     payload,
 };
@@ -74,7 +74,7 @@ impl Plan {
 
     /// Whether only element 0 of a PV's arrays changes.
     pub(crate) fn is_ramp(&self, pv: u32) -> bool {
-        self.group(pv).payload == Payload::Ess
+        self.group(pv).payload == ArrayPattern::Ess
     }
 
     /// Whether the values of all PVs count so far that each names its update.

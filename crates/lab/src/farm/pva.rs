@@ -13,7 +13,7 @@ use std::{
 
 use epics::{
     ca::server::Depth,
-    pva::server::{Counts, Hub, Listen, PvId, Server, Settings},
+    pva::server::{Counts, Hub, Listen, Server, ServerPv, Settings},
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -36,20 +36,20 @@ const ROOM_BYTES: usize = 4 << 20;
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// One thread of servers.
-pub(crate) struct Farm {
+pub(crate) struct PvaFarm {
     plan: Arc<Plan>,
     runtime: Runtime,
     /// By group.
     forms: Arc<[Form]>,
-    served: Vec<Served>,
+    served: Vec<FarmServer>,
     lossless: bool,
 }
 
 /// A server with its share of the PVs.
-struct Served {
+struct FarmServer {
     server: Server,
     pvs: Range<u32>,
-    ids: Vec<PvId>,
+    ids: Vec<ServerPv>,
 }
 
 /// What a thread has done.
@@ -64,11 +64,11 @@ pub(crate) struct Tally {
     pub(crate) late: Duration,
 }
 
-impl Farm {
-    pub(crate) fn new(plan: Arc<Plan>) -> Outcome<Farm> {
+impl PvaFarm {
+    pub(crate) fn new(plan: Arc<Plan>) -> Outcome<PvaFarm> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let forms = plan.groups.iter().map(Form::new).collect::<Result<_, _>>()?;
-        Ok(Farm { plan, runtime, forms, served: Vec::new(), lossless: false })
+        Ok(PvaFarm { plan, runtime, forms, served: Vec::new(), lossless: false })
     }
 
     /// Adds a server of these PVs at a port of loopback, any if 0, and returns where it is searched.
@@ -88,7 +88,7 @@ impl Farm {
         for pv in pvs.clone() {
             let form = &self.forms[self.plan.group_number(pv)];
             let first = form.first(&self.plan, pv);
-            let id = server.with(|hub| -> Result<PvId, epics::pva::Error> {
+            let id = server.with(|hub| -> Result<ServerPv, epics::pva::Error> {
                 let id = hub.add(&self.plan.name(pv), &form.ty, first)?;
                 if let Some((breach, one_in)) = self.plan.group(pv).breach {
                     hub.set_breach(id, Some(breach), one_in);
@@ -99,13 +99,13 @@ impl Farm {
         }
         let address = server.searches();
         self.lossless = matches!(behaviour.depth, Depth::Lossless);
-        self.served.push(Served { server, pvs, ids });
+        self.served.push(FarmServer { server, pvs, ids });
         Ok(address)
     }
 
     /// Serves until `stop` is set; then, for up to `drain`, sends what still waits.
     pub(crate) fn run(self, start: Instant, mut chaos: Chaos, stop: &AtomicBool, drain: Duration) -> io::Result<Tally> {
-        let Farm { plan, runtime, forms, mut served, lossless } = self;
+        let PvaFarm { plan, runtime, forms, mut served, lossless } = self;
         runtime.block_on(async {
             let mut pacer = Pacer::new(&plan);
             let mut tally = Tally::default();
@@ -145,11 +145,11 @@ impl Farm {
     }
 }
 
-fn waiting(served: &[Served]) -> u64 {
+fn waiting(served: &[FarmServer]) -> u64 {
     served.iter().map(|one| one.server.with(|hub| hub.waiting())).sum()
 }
 
-fn unsent(served: &[Served]) -> usize {
+fn unsent(served: &[FarmServer]) -> usize {
     served.iter().map(|one| one.server.with(|hub| hub.unsent())).sum()
 }
 
@@ -162,7 +162,7 @@ struct Update<'a> {
     stop: Option<&'a AtomicBool>,
 }
 
-impl Served {
+impl FarmServer {
     /// Posts an update of those of the PVs that are here.
     async fn post(&self, pvs: &Range<u32>, update: &Update<'_>) {
         let both = pvs.start.max(self.pvs.start)..pvs.end.min(self.pvs.end);
@@ -181,7 +181,7 @@ impl Served {
         hub.post(self.id(pv), &form.changed, |tree| form.update(update.plan, pv, update.number, tree));
     }
 
-    fn id(&self, pv: u32) -> PvId {
+    fn id(&self, pv: u32) -> ServerPv {
         self.ids[(pv - self.pvs.start) as usize]
     }
 
@@ -218,12 +218,12 @@ mod tests {
     use tokio::sync::mpsc::unbounded_channel;
 
     use super::*;
-    use crate::farm::{chaos::Pauses, presets, shape::Shape};
+    use crate::farm::{chaos::ChaosPauses, presets, shape::Shape};
 
     const UPDATES: usize = 4;
 
     fn behaviour() -> Behaviour {
-        let chaos = Chaos::new(Pauses::default(), 1);
+        let chaos = Chaos::new(ChaosPauses::default(), 1);
         Behaviour { depth: Depth::Places(4), delay: Duration::ZERO, beacons: Vec::new(), chaos }
     }
 
@@ -264,7 +264,7 @@ mod tests {
     fn what_a_farm_sends_is_what_its_plan_says() {
         let groups = ["types", "structures"].map(|preset| presets::groups(preset).expect("a preset"));
         let plan = Arc::new(Plan::new(groups.into_iter().flatten().collect(), 1_700_000_000_000_000_000));
-        let mut farm = Farm::new(Arc::clone(&plan)).expect("a farm");
+        let mut farm = PvaFarm::new(Arc::clone(&plan)).expect("a farm");
         let half = plan.len() / 2;
         let shares = [0..half, half..plan.len()];
         let addresses = shares.map(|pvs| farm.serve(0, pvs, &behaviour(), 1).expect("a server")).into();

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use super::{ca::Tally, plan::Plan, pva};
-use crate::measure::{self, Form, Measured, Passed};
+use crate::measure::{self, Elapsed, Form, Measurement};
 
 const BENCH: &str = "ioc";
 
@@ -31,7 +31,7 @@ pub(crate) fn serving(case: &str, plan: &Plan, (ca, pva): (&[SocketAddr], &[Sock
 }
 
 /// What was done by pvAccess.
-pub(crate) fn done_pva(case: &str, tallies: &[pva::Tally], passed: Passed, form: Form) {
+pub(crate) fn done_pva(case: &str, tallies: &[pva::Tally], passed: Elapsed, form: Form) {
     let mut all = pva::Tally::default();
     for tally in tallies {
         all.counts += tally.counts;
@@ -59,7 +59,7 @@ pub(crate) fn done_pva(case: &str, tallies: &[pva::Tally], passed: Passed, form:
 }
 
 /// What was done.
-pub(crate) fn done(case: &str, tallies: &[Tally], passed: Passed, form: Form) {
+pub(crate) fn done(case: &str, tallies: &[Tally], passed: Elapsed, form: Form) {
     let mut all = Tally::default();
     for tally in tallies {
         all.counters += tally.counters;
@@ -92,7 +92,7 @@ pub(crate) fn done(case: &str, tallies: &[Tally], passed: Passed, form: Form) {
 }
 
 /// Prints counts, and behind them what the time and each update sent has cost.
-fn print(case: &str, counts: &[(&str, f64, &str)], passed: Passed, (per_update, sent): (&str, u64), form: Form) {
+fn print(case: &str, counts: &[(&str, f64, &str)], passed: Elapsed, (per_update, sent): (&str, u64), form: Form) {
     let costs = [
         ("time", passed.wall, "s"),
         ("processor time", passed.cpu, "s"),
@@ -100,6 +100,6 @@ fn print(case: &str, counts: &[(&str, f64, &str)], passed: Passed, (per_update, 
         ("peak memory", measure::peak_memory_mib(), "MiB"),
     ];
     for (metric, value, unit) in counts.iter().chain(&costs).copied() {
-        measure::print(&Measured { bench: BENCH, case, metric, value, unit }, form);
+        measure::print(&Measurement { bench: BENCH, case, metric, value, unit }, form);
     }
 }

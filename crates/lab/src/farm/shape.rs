@@ -24,7 +24,7 @@ use epics::{
 };
 
 use super::{
-    group::{Group, Payload},
+    group::{ArrayPattern, Group},
     kind::Kind,
     plan::Plan,
 };
@@ -122,7 +122,7 @@ impl Form {
         let group = plan.group(pv);
         let float = number as f64;
         match group.shape {
-            Shape::Plain if group.payload == Payload::Ess && group.length.is_some() => {
+            Shape::Plain if group.payload == ArrayPattern::Ess && group.length.is_some() => {
                 if let Some(Tree::Array(array)) = self.values.first().and_then(|place| place.within(tree)) {
                     set_count(array, number % group.kind.modulus());
                 }

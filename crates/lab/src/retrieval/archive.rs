@@ -6,7 +6,7 @@ use archive::{By, Method, Protocol, PvId, PvName, PvSettings, PvState, Record, S
 use sample::{Alarm, Arrays, Batch, Column, Runs, Timestamp};
 use store::{Config, Durable, Store};
 
-use super::table3::Scenario;
+use super::table3::RecordedWaveform;
 use crate::{
     store_bench::{Outcome, merge},
     workload::{Kind, Pace, START, Signal},
@@ -42,7 +42,7 @@ impl Numbers {
 
 /// The frames of a scenario that are enough for a cell of the table.
 pub(super) struct Frames<'a> {
-    pub(super) scenario: &'a Scenario,
+    pub(super) scenario: &'a RecordedWaveform,
     pub(super) count: i64,
 }
 
@@ -113,7 +113,7 @@ fn append(store: &Store, pv: PvId, batch: Batch) -> Outcome<Timestamp> {
 impl Frames<'_> {
     /// Zeros but for the first element, which counts: of such a length are the answers in the paper.
     fn batch(&self, first: i64) -> Batch {
-        let Scenario { points, is_integer, rate, .. } = *self.scenario;
+        let RecordedWaveform { points, is_integer, rate, .. } = *self.scenario;
         let rows = (self.count - first).min(((4 << 20) / points as i64).clamp(1, 4096));
         let all = rows as usize * points;
         let mut elements = if is_integer { Column::I32(vec![0; all]) } else { Column::F64(vec![0.0; all]) };

@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     http::{Answer, Connection},
-    measure::{Clock, memory_mib},
+    measure::{Stopwatch, memory_mib},
     store_bench::Outcome,
     trial::Usage,
 };
@@ -51,7 +51,7 @@ impl Server {
 
 /// What all clients together saw.
 #[derive(Default)]
-pub(super) struct Cell {
+pub(super) struct CellResult {
     pub(super) wall: f64,
     pub(super) bytes: u64,
     pub(super) lines: u64,
@@ -64,7 +64,7 @@ pub(super) struct Cell {
     pub(super) client_gb: f64,
 }
 
-impl Cell {
+impl CellResult {
     pub(super) fn answers(&self) -> f64 {
         self.whole.len() as f64
     }
@@ -102,11 +102,11 @@ fn rows_in(streams: &[u8]) -> Outcome<u64> {
 }
 
 /// Each client asks, and asks again until the time is over.
-pub(super) fn answers(server: &Server, path: &str, clients: usize, seconds: f64) -> Outcome<Cell> {
+pub(super) fn answers(server: &Server, path: &str, clients: usize, seconds: f64) -> Outcome<CellResult> {
     let mut connections = (0..clients).map(|_| Connection::open(server.address)).collect::<Outcome<Vec<_>>>()?;
-    let (mut usage, clock, running) = (server.usage(), Clock::start(), AtomicUsize::new(clients));
+    let (mut usage, clock, running) = (server.usage(), Stopwatch::start(), AtomicUsize::new(clients));
     let until = Instant::now() + Duration::from_secs_f64(seconds);
-    let mut cell = Cell::default();
+    let mut cell = CellResult::default();
     let all: Result<Vec<Vec<Answer>>, String> = thread::scope(|scope| {
         let threads: Vec<_> = connections
             .iter_mut()
@@ -138,7 +138,7 @@ pub(super) fn answers(server: &Server, path: &str, clients: usize, seconds: f64)
         cell.first_byte.push(answer.first_byte);
         cell.whole.push(answer.whole);
     }
-    Ok(Cell { usage, client_gb: memory_mib() * 1024.0 * 1024.0 / 1e9, ..cell })
+    Ok(CellResult { usage, client_gb: memory_mib() * 1024.0 * 1024.0 / 1e9, ..cell })
 }
 
 fn ask_until(connection: &mut Connection, path: &str, until: Instant) -> Outcome<Vec<Answer>> {

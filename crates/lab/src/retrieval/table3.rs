@@ -6,7 +6,7 @@ const TABLE: &str = include_str!("../../retrieval.csv");
 
 /// A waveform that was recorded for an hour.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Scenario {
+pub(super) struct RecordedWaveform {
     pub(super) name: String,
     /// Elements of a frame.
     pub(super) points: usize,
@@ -15,7 +15,7 @@ pub(super) struct Scenario {
     pub(super) rate: i64,
 }
 
-impl Scenario {
+impl RecordedWaveform {
     /// Of an hour.
     pub(super) fn frames(&self) -> i64 {
         3600 * self.rate
@@ -29,7 +29,7 @@ impl Scenario {
 
 /// A row of the table: what it says, by the names of its columns.
 pub(super) struct Row {
-    pub(super) scenario: Scenario,
+    pub(super) scenario: RecordedWaveform,
     pub(super) clients: usize,
     paper: Vec<(&'static str, &'static str)>,
 }
@@ -48,20 +48,20 @@ pub(super) fn rows() -> Outcome<Vec<Row>> {
     lines
         .map(|line| {
             let paper: Vec<_> = columns.iter().copied().zip(line.split(',')).collect();
-            let row = Row { scenario: Scenario::of(line)?, clients: 0, paper };
+            let row = Row { scenario: RecordedWaveform::of(line)?, clients: 0, paper };
             Ok(Row { clients: row.paper("clients").parse()?, ..row })
         })
         .collect()
 }
 
-impl Scenario {
+impl RecordedWaveform {
     /// `AAPS-00N0` and what the first tables of the study say of it.
-    fn of(line: &str) -> Outcome<Scenario> {
+    fn of(line: &str) -> Outcome<RecordedWaveform> {
         let name = line.split(',').next().unwrap_or_default().to_owned();
         let number: usize = name.strip_prefix("AAPS-").ok_or("a scenario without a number")?.parse()?;
         let place = (number / 10).checked_sub(1).filter(|place| *place < 12).ok_or("a scenario of many waveforms")?;
         let points = [1000, 10_000, 100_000][place / 4];
-        Ok(Scenario { name, points, is_integer: place % 4 < 2, rate: if place % 2 == 0 { 1 } else { 14 } })
+        Ok(RecordedWaveform { name, points, is_integer: place % 4 < 2, rate: if place % 2 == 0 { 1 } else { 14 } })
     }
 }
 

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     http::{Connection, address},
-    measure::{self, Measured, median, percentile},
+    measure::{self, Measurement, median, percentile},
     store_bench::Outcome,
     trial::{Archiver, Setup},
     workload::START,
@@ -56,7 +56,7 @@ struct Case {
 }
 
 /// One of the two, on an archive of its own.
-struct Side {
+struct Contender {
     archiver: Archiver,
     server: Server,
     _scratch: Option<tempfile::TempDir>,
@@ -72,8 +72,8 @@ struct Rounds {
 }
 
 pub(crate) fn run(options: &Options) -> Outcome<()> {
-    let mut old = Side::start(&options.old, "versus-old", &options.setup, &[])?;
-    let mut new = Side::start(&options.new, "versus-new", &options.setup, &options.new_config)?;
+    let mut old = Contender::start(&options.old, "versus-old", &options.setup, &[])?;
+    let mut new = Contender::start(&options.new, "versus-new", &options.setup, &options.new_config)?;
     let mut faults = Vec::new();
     for case in cases() {
         if !options.only.is_empty() && !options.only.iter().any(|only| case.name.starts_with(only)) {
@@ -107,8 +107,8 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("; ").into()) }
 }
 
-impl Side {
-    fn start(program: &Path, name: &str, setup: &Setup, more: &[String]) -> Outcome<Side> {
+impl Contender {
+    fn start(program: &Path, name: &str, setup: &Setup, more: &[String]) -> Outcome<Contender> {
         let scratch = if setup.folder.is_none() { Some(setup.scratch()?) } else { None };
         let folder = match (&setup.folder, &scratch) {
             (Some(folder), _) => folder.join(name),
@@ -127,7 +127,7 @@ impl Side {
         let config: Vec<String> = config.collect();
         let archiver = Archiver::start(program, setup.archiver_cores.as_deref(), &folder, &[], &config)?;
         let server = Server::at(BENCH, address(archiver.url())?, Some((archiver.id(), None)))?;
-        Ok(Side { archiver, server, _scratch: scratch })
+        Ok(Contender { archiver, server, _scratch: scratch })
     }
 }
 
@@ -220,7 +220,7 @@ fn tell(case: &Case, mut old: Rounds, mut new: Rounds, options: &Options) {
 fn tell_both(case: &Case, metric: &str, unit: &'static str, (old, new): (f64, f64), options: &Options) {
     let name = if case.clients == 1 { format!("{} x1", case.name) } else { case.name.to_owned() };
     let tell = |metric: &str, value, unit| {
-        measure::print(&Measured { bench: BENCH, case: &name, metric, value, unit }, options.setup.form());
+        measure::print(&Measurement { bench: BENCH, case: &name, metric, value, unit }, options.setup.form());
     };
     tell(&format!("{metric}, old"), old, unit);
     tell(&format!("{metric}, new"), new, unit);

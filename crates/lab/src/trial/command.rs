@@ -5,7 +5,7 @@ use clap::Args;
 use super::{Setup, run};
 use crate::{
     farm::{Plan, specs},
-    measure::{self, Measured},
+    measure::{self, Measurement},
     store_bench::Outcome,
 };
 
@@ -44,7 +44,7 @@ pub(crate) fn trial(options: &Options) -> Outcome<()> {
         ("PVs the ledger is wrong about", found.frames.ledger.false_pvs as f64),
     ];
     for (metric, value) in lines {
-        measure::print(&Measured { bench: "trial", case, metric, value, unit: "" }, options.setup.form());
+        measure::print(&Measurement { bench: "trial", case, metric, value, unit: "" }, options.setup.form());
     }
     let faults = found.faults()?;
     if faults.is_empty() { Ok(()) } else { Err(faults.join("; ").into()) }

@@ -94,15 +94,15 @@ const RESERVE: &str = "reserve";
 
 /// The bytes of files as they lie on the disk.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Files {
+pub(crate) struct DiskUsage {
     /// All of an archive but its reserve.
     pub(crate) all: u64,
     pub(crate) segments: u64,
 }
 
-pub(crate) fn files(folder: &Path) -> io::Result<Files> {
+pub(crate) fn files(folder: &Path) -> io::Result<DiskUsage> {
     use std::os::unix::fs::MetadataExt;
-    let mut files = Files::default();
+    let mut files = DiskUsage::default();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_name() == RESERVE {

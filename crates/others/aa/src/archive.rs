@@ -195,7 +195,7 @@ impl Source for PlainPb {
 
     fn samples(&self, key: Key<'_>, range: TimeRange) -> SampleStream {
         let Some(pv) = key.name() else { return Box::new(std::iter::empty()) };
-        Box::new(Reading::new(self.clone(), pv.clone(), range))
+        Box::new(FilesInTurn::new(self.clone(), pv.clone(), range))
     }
 
     fn stretches(
@@ -264,7 +264,7 @@ impl Source for PlainPb {
         let Some(pv) = key.name() else { return Box::new(std::iter::empty()) };
         // A line without the name, or without the tag of a field, is passed over unread.
         let only: Arc<[u8]> = name.map_or(&[FIELD_TAG][..], str::as_bytes).into();
-        let reading = Reading { only: Some(only), ..Reading::new(self.clone(), pv.clone(), range) };
+        let reading = FilesInTurn { only: Some(only), ..FilesInTurn::new(self.clone(), pv.clone(), range) };
         Box::new(CarriedFields { reading, name: name.map(str::to_owned), ready: VecDeque::new(), told: None })
     }
 
@@ -288,7 +288,7 @@ impl Source for PlainPb {
 
 /// What the samples of a PV carry, a batch of them after the other.
 struct CarriedFields {
-    reading: Reading,
+    reading: FilesInTurn,
     name: Option<String>,
     ready: VecDeque<Carried>,
     /// The time of the last one that was given out.
@@ -337,7 +337,7 @@ impl Iterator for CarriedFields {
 }
 
 /// One file after the other. Files of different lengths may hold samples of one time; what comes again is left out.
-struct Reading {
+struct FilesInTurn {
     archive: PlainPb,
     pv: PvName,
     range: TimeRange,
@@ -359,9 +359,9 @@ fn name_in(part: &Part, root: &Path) -> Option<PvName> {
     part.place.path.to_string_lossy().starts_with(&*key.to_string_lossy()).then_some(name)
 }
 
-impl Reading {
-    fn new(archive: PlainPb, pv: PvName, range: TimeRange) -> Reading {
-        Reading { archive, pv, range, parts: None, open: None, last: None, before: None, only: None }
+impl FilesInTurn {
+    fn new(archive: PlainPb, pv: PvName, range: TimeRange) -> FilesInTurn {
+        FilesInTurn { archive, pv, range, parts: None, open: None, last: None, before: None, only: None }
     }
 
     /// The fields that the samples of the last batch carried.
@@ -422,7 +422,7 @@ impl Reading {
     }
 }
 
-impl Iterator for Reading {
+impl Iterator for FilesInTurn {
     type Item = Result<sample::Batch, SourceError>;
 
     fn next(&mut self) -> Option<Result<sample::Batch, SourceError>> {

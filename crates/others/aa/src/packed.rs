@@ -16,7 +16,7 @@ const KEPT_BYTES: usize = 1 << 20;
 type Stream = Box<dyn Read + Send>;
 
 /// Bytes that come in order.
-pub(crate) struct Packed {
+pub(crate) struct PackedBytes {
     open: Box<dyn Fn() -> io::Result<Stream> + Send>,
     stream: Option<Stream>,
     /// What was unpacked last, and the offset behind it.
@@ -24,16 +24,16 @@ pub(crate) struct Packed {
     at: u64,
 }
 
-impl fmt::Debug for Packed {
+impl fmt::Debug for PackedBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Packed(at {})", self.at)
     }
 }
 
-impl Packed {
+impl PackedBytes {
     /// What the streams give that `open` opens: each the same.
-    pub(crate) fn new(open: impl Fn() -> io::Result<Stream> + Send + 'static) -> Packed {
-        Packed { open: Box::new(open), stream: None, kept: Vec::new(), at: 0 }
+    pub(crate) fn new(open: impl Fn() -> io::Result<Stream> + Send + 'static) -> PackedBytes {
+        PackedBytes { open: Box::new(open), stream: None, kept: Vec::new(), at: 0 }
     }
 
     /// Reads from `offset` on, at least a byte unless the end is reached.
@@ -123,7 +123,7 @@ mod tests {
     fn any_offset_is_reached_forwards_and_backwards() {
         let bytes: Arc<[u8]> = (0..5_000_000u32).map(|i| (i % 251) as u8).collect();
         let inside = bytes.clone();
-        let mut packed = Packed::new(move || Ok(Box::new(io::Cursor::new(inside.clone()))));
+        let mut packed = PackedBytes::new(move || Ok(Box::new(io::Cursor::new(inside.clone()))));
         let mut buffer = [0; 1000];
         for offset in [0, 500, 4_000_000, 3_999_000, 10, 4_999_990, 5_000_000, 0, 2_500_000] {
             let read = packed.read_at(&mut buffer, offset).unwrap();

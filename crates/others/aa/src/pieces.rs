@@ -17,7 +17,7 @@ use crate::{
     file::{FileSamples, PbFile},
     folder::Part,
     rows::Damage,
-    shelf::{Current, Shelf},
+    shelf::{Shelf, ShelfFile},
 };
 
 /// A request reads so much at most to make digests: that takes about as long as to read the samples of as many bytes, which it saves.
@@ -108,7 +108,7 @@ impl Pieces {
     fn open_part(&mut self, part: Part, known: Option<Digest>) -> Result<(), SourceError> {
         let Some(file) = self.archive.open(&part, &self.pv) else { return Ok(()) };
         let kept = || match self.archive.shelf()?.current(&file, &part.place.path, FILE_BYTES_MIN) {
-            Ok(Current::Ready(digest)) => Some(digest),
+            Ok(ShelfFile::Ready(digest)) => Some(digest),
             _ => None,
         };
         if let Some(mut digest) = known.or_else(kept)
@@ -245,7 +245,7 @@ fn look(
 ) -> io::Result<Option<Digest>> {
     let path = &part.place.path;
     let mut found = shelf.current(file, path, 0)?;
-    if let Current::Unread(bytes) = found {
+    if let ShelfFile::Unread(bytes) = found {
         let is_cheap = bytes <= FILE_BYTES_MIN || bytes <= file.bytes_of(range)?.saturating_mul(FILE_TIMES_MAX);
         if !shelf.is_writable() {
             return Ok(None);
@@ -258,7 +258,7 @@ fn look(
         found = shelf.current(file, path, bytes)?;
     }
     Ok(match found {
-        Current::Ready(digest) if digest.order() == Order::Rising => Some(digest),
+        ShelfFile::Ready(digest) if digest.order() == Order::Rising => Some(digest),
         _ => None,
     })
 }

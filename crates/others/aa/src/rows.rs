@@ -128,7 +128,7 @@ impl Rows {
     /// A message as nearly all are: second, nanosecond, one number, and perhaps an alarm. None, and nothing is taken, if it is another.
     #[inline]
     fn take_plain(&mut self, message: &[u8]) -> Option<()> {
-        let plain = Plain::of(message)?;
+        let plain = PlainMessage::of(message)?;
         let time = time_of(self.year_start, plain.second, plain.nano)?;
         let severity = (plain.severity, plain.status);
         put_single(self.payload, plain.value, &mut self.values)?;
@@ -242,7 +242,7 @@ fn time_of(year_start: i64, second: u32, nano: u32) -> Option<Timestamp> {
 }
 
 /// A message of which each field stands once, in the order of their numbers.
-struct Plain<'a> {
+struct PlainMessage<'a> {
     second: u32,
     nano: u32,
     value: Wire<'a>,
@@ -250,9 +250,9 @@ struct Plain<'a> {
     status: i32,
 }
 
-impl<'a> Plain<'a> {
+impl<'a> PlainMessage<'a> {
     #[inline]
-    fn of(message: &'a [u8]) -> Option<Plain<'a>> {
+    fn of(message: &'a [u8]) -> Option<PlainMessage<'a>> {
         let rest = message.strip_prefix(&[1 << 3])?;
         let (second, rest) = short(rest)?;
         let rest = rest.strip_prefix(&[2 << 3])?;
@@ -272,7 +272,7 @@ impl<'a> Plain<'a> {
             }
         }
         let [severity, status] = alarm;
-        rest.is_empty().then_some(Plain { second, nano, value, severity, status })
+        rest.is_empty().then_some(PlainMessage { second, nano, value, severity, status })
     }
 }
 
@@ -408,7 +408,7 @@ fn push_text(texts: &mut Strings, text: &[u8]) {
 /// it is, so that nothing is lost.
 fn push_structure(structures: &mut Blobs, bytes: &[u8]) {
     let mut reader = Reader::new(bytes, Order::Big);
-    let read = pvdata::value::read(&mut reader, &mut pvdata::Registry::default());
+    let read = pvdata::value::read(&mut reader, &mut pvdata::TypeRegistry::default());
     let mut writer = Writer::new(Order::Little);
     let turned = read.ok().filter(|_| reader.rest().is_empty()).and_then(|data| data.encode(&mut writer).ok());
     match turned {

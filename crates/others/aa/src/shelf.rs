@@ -73,7 +73,7 @@ struct Background {
 }
 
 /// What there is of a file.
-pub(crate) enum Current {
+pub(crate) enum ShelfFile {
     /// Its digest.
     Ready(Digest),
     /// So much would have to be read for it.
@@ -128,12 +128,12 @@ impl Shelf {
     }
 
     /// The digest of a file as it is now, for which no more than so much is read.
-    pub(crate) fn current(&self, file: &PbFile, source: &Path, bytes_max: u64) -> io::Result<Current> {
-        let Some(stamp) = file.stamp() else { return Ok(Current::None) };
+    pub(crate) fn current(&self, file: &PbFile, source: &Path, bytes_max: u64) -> io::Result<ShelfFile> {
+        let Some(stamp) = file.stamp() else { return Ok(ShelfFile::None) };
         let found = self.read(source).filter(|(head, _)| head.payload == file.header.payload);
         let found = match found.filter(|(head, _)| head.begins == file.begins()) {
             Some((head, kept)) if head.stamp == stamp => {
-                return Ok(Current::Ready(Digest::new(head.order, head.payload, Some(kept), Vec::new())));
+                return Ok(ShelfFile::Ready(Digest::new(head.order, head.payload, Some(kept), Vec::new())));
             }
             Some((head, kept)) if grew(file, stamp, &head)? => Some((head, kept)),
             _ => None,
@@ -141,18 +141,18 @@ impl Shelf {
         let known = found.as_ref().map_or(0, |(head, _)| head.covered);
         let is_broken = found.as_ref().is_some_and(|(head, _)| head.order == Order::Broken);
         if is_broken {
-            return Ok(Current::Ready(Digest::new(Order::Broken, file.header.payload, None, Vec::new())));
+            return Ok(ShelfFile::Ready(Digest::new(Order::Broken, file.header.payload, None, Vec::new())));
         }
         let unread = stamp.len.saturating_sub(known);
         if unread > bytes_max {
-            return Ok(Current::Unread(unread));
+            return Ok(ShelfFile::Unread(unread));
         }
         let grew_little = found.is_some() && unread < GREW_BYTES_MIN.max(known / GREW_PART);
         self.make(file, source, found.map(|(_, kept)| kept), if grew_little { Keep::No } else { Keep::Yes })
     }
 
     /// Reads a file from its last row on, or from its beginning.
-    fn make(&self, file: &PbFile, source: &Path, kept: Option<Kept>, keep: Keep) -> io::Result<Current> {
+    fn make(&self, file: &PbFile, source: &Path, kept: Option<Kept>, keep: Keep) -> io::Result<ShelfFile> {
         let value_type = file.header.payload.value_type();
         let mut kept = kept.filter(|kept| kept.len() > 0);
         let (mut at, mut before) = (file.begins(), None);
@@ -185,7 +185,7 @@ impl Shelf {
                     } else {
                         match self.draft(source, stamp_of(file), kept.as_mut(), &held) {
                             Ok(Some(draft)) => Rows::Draft(draft),
-                            _ => return Ok(Current::None),
+                            _ => return Ok(ShelfFile::None),
                         }
                     }
                 }
@@ -201,7 +201,7 @@ impl Shelf {
                 let is_wanted = keep == Keep::Yes || matches!(rows, Rows::Draft(_));
                 return match rows {
                     Rows::Memory(held) if !is_wanted => {
-                        Ok(Current::Ready(Digest::new(Order::Rising, file.header.payload, kept, held)))
+                        Ok(ShelfFile::Ready(Digest::new(Order::Rising, file.header.payload, kept, held)))
                     }
                     rows => self.finish(file, source, kept, rows, Order::Rising, covered),
                 };
@@ -218,7 +218,7 @@ impl Shelf {
         rows: Rows,
         order: Order,
         covered: u64,
-    ) -> io::Result<Current> {
+    ) -> io::Result<ShelfFile> {
         let payload = file.header.payload;
         let (draft, held) = match rows {
             Rows::Draft(draft) => (Some(draft), None),
@@ -245,9 +245,9 @@ impl Shelf {
             Some(Kept::new(written, &head))
         });
         Ok(match (written, held) {
-            (Some(written), _) => Current::Ready(Digest::new(order, payload, Some(written), Vec::new())),
-            (None, Some(held)) => Current::Ready(Digest::new(order, payload, kept, held)),
-            (None, None) => Current::None,
+            (Some(written), _) => ShelfFile::Ready(Digest::new(order, payload, Some(written), Vec::new())),
+            (None, Some(held)) => ShelfFile::Ready(Digest::new(order, payload, kept, held)),
+            (None, None) => ShelfFile::None,
         })
     }
 

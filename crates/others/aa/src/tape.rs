@@ -11,7 +11,7 @@ use std::{
 use flate2::read::MultiGzDecoder;
 
 use crate::{
-    packed::{Inflating, Packed, PieceReader},
+    packed::{Inflating, PackedBytes, PieceReader},
     parquet_file::ParquetLines,
 };
 
@@ -21,7 +21,7 @@ pub(crate) enum Tape {
     /// They stand there as they are. A whole file has a stamp.
     Plain { file: File, start: u64, len: u64, stamp: Option<Stamp> },
     /// They come in order, as many as there are.
-    Packed(Mutex<Packed>),
+    Packed(Mutex<PackedBytes>),
 }
 
 /// Which file it was and how much of it, so that it can be told whether it still is. Device numbers are not looked at: those of file
@@ -97,15 +97,15 @@ impl Tape {
             Content::Piece(start, len) => plain(file, *start, *len, None),
             Content::Unreadable(why) => return Err(io::Error::new(io::ErrorKind::InvalidData, why.to_string())),
             Content::Parquet => {
-                Tape::Packed(Mutex::new(Packed::new(move || Ok(Box::new(ParquetLines::open(file.try_clone()?)?)))))
+                Tape::Packed(Mutex::new(PackedBytes::new(move || Ok(Box::new(ParquetLines::open(file.try_clone()?)?)))))
             }
             Content::Gzip(start, len) => {
                 let piece = piece(file, *start, *len);
-                Tape::Packed(Mutex::new(Packed::new(move || Ok(Box::new(MultiGzDecoder::new(piece()))))))
+                Tape::Packed(Mutex::new(PackedBytes::new(move || Ok(Box::new(MultiGzDecoder::new(piece()))))))
             }
             Content::Deflated { start, len, crc } => {
                 let (piece, crc) = (piece(file, *start, *len), *crc);
-                Tape::Packed(Mutex::new(Packed::new(move || Ok(Box::new(Inflating::new(piece(), crc))))))
+                Tape::Packed(Mutex::new(PackedBytes::new(move || Ok(Box::new(Inflating::new(piece(), crc))))))
             }
         })
     }

@@ -1,10 +1,10 @@
 //! The Appliance's configuration as it is in use, and what becomes of it: the expected texts are to be read.
 
 use aa::{read_appliances, read_policies, read_properties};
-use foreign::Carried;
+use foreign::CarriedOver;
 use proptest::prelude::*;
 
-fn notes(carried: &Carried) -> Vec<String> {
+fn notes(carried: &CarriedOver) -> Vec<String> {
     carried.notes.iter().map(|note| format!("{}:{} {}", note.file, note.line, note.text)).collect()
 }
 

@@ -3,7 +3,7 @@
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use archive::{Method, PvName};
-use foreign::{Carried, Mark, Pv, marks, period, rule_name};
+use foreign::{CarriedOver, Mark, Pv, marks, period, rule_name};
 
 /// A channel as far as it has been read.
 #[derive(Default)]
@@ -16,9 +16,9 @@ struct Channel {
 }
 
 /// Reads a configuration.
-pub fn read_engine_config(file: &str, text: &str) -> Carried {
+pub fn read_engine_config(file: &str, text: &str) -> CarriedOver {
     let (marks, broken) = marks(text);
-    let mut carried = Carried::default();
+    let mut carried = CarriedOver::default();
     let (mut group, mut channel) = (None::<String>, None::<Channel>);
     for (line, mark) in marks {
         match (mark, &mut channel) {
@@ -65,7 +65,7 @@ pub fn read_engine_config(file: &str, text: &str) -> Carried {
     carried
 }
 
-fn finish(carried: &mut Carried, file: &str, group: Option<&str>, channel: Channel) {
+fn finish(carried: &mut CarriedOver, file: &str, group: Option<&str>, channel: Channel) {
     let line = channel.line;
     let (protocol, name) = match PvName::parse(&channel.name) {
         Ok(parsed) => parsed,

@@ -10,14 +10,14 @@
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use archive::{Method, PvName};
-use foreign::{Carried, Pv, period, rule_name};
+use foreign::{CarriedOver, Pv, period, rule_name};
 
 /// No file leads to more others.
 const FILES_MAX: usize = 10_000;
 
 /// Reads a list and the files that it names. `load` gives the text of a file by the name that stands in the list.
-pub fn read_list(file: &str, text: &str, load: &mut dyn FnMut(&str) -> Result<String, String>) -> Carried {
-    let mut carried = Carried::default();
+pub fn read_list(file: &str, text: &str, load: &mut dyn FnMut(&str) -> Result<String, String>) -> CarriedOver {
+    let mut carried = CarriedOver::default();
     let mut waiting = vec![(file.to_owned(), text.to_owned())];
     let mut seen = vec![file.to_owned()];
     let mut usual = 1.0;
@@ -56,7 +56,7 @@ fn stem(file: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-fn parameter_of(carried: &mut Carried, at: (&str, usize), parameter: &str, value: &str, usual: &mut f64) {
+fn parameter_of(carried: &mut CarriedOver, at: (&str, usize), parameter: &str, value: &str, usual: &mut f64) {
     let (file, line) = at;
     match parameter {
         "!default_period" | "!save_default" => match value.parse() {
@@ -78,7 +78,7 @@ fn parameter_of(carried: &mut Carried, at: (&str, usize), parameter: &str, value
 }
 
 fn pv<'a>(
-    carried: &mut Carried,
+    carried: &mut CarriedOver,
     at: (&str, usize),
     group: &str,
     name: &str,

@@ -1,10 +1,10 @@
 //! Configurations of the Channel Archiver as they are in use, and what becomes of them: the expected texts are to be read.
 
 use chanarch::{read_engine_config, read_list};
-use foreign::Carried;
+use foreign::CarriedOver;
 use proptest::prelude::*;
 
-fn pvs(carried: &Carried) -> Vec<String> {
+fn pvs(carried: &CarriedOver) -> Vec<String> {
     let one = |pv: &foreign::Pv| {
         let policy = pv.policy.as_deref().map(|policy| format!(" by {policy}")).unwrap_or_default();
         format!("{} {:?} [{}]{policy}", pv.name, pv.method, pv.groups.join(" "))
@@ -12,7 +12,7 @@ fn pvs(carried: &Carried) -> Vec<String> {
     carried.pvs.iter().map(one).collect()
 }
 
-fn notes(carried: &Carried) -> Vec<String> {
+fn notes(carried: &CarriedOver) -> Vec<String> {
     carried.notes.iter().map(|note| format!("{}:{} {}", note.file, note.line, note.text)).collect()
 }
 

@@ -65,7 +65,7 @@ pub struct Note {
 
 /// All that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Carried {
+pub struct CarriedOver {
     /// PVs in the order in which they were named first.
     pub pvs: Vec<Pv>,
     /// Groups by name.
@@ -81,7 +81,7 @@ pub struct Carried {
     places: BTreeMap<PvName, usize>,
 }
 
-impl Carried {
+impl CarriedOver {
     /// Says something of a line.
     pub fn note(&mut self, file: &str, line: usize, text: impl Into<String>) {
         self.notes.push(Note { file: file.to_owned(), line, text: text.into() });
@@ -122,7 +122,7 @@ impl Carried {
     }
 
     /// Joins what another file brought.
-    pub fn join(&mut self, other: Carried) {
+    pub fn join(&mut self, other: CarriedOver) {
         other.pvs.into_iter().for_each(|pv| self.add(pv));
         self.groups.extend(other.groups);
         self.policies.extend(other.policies);

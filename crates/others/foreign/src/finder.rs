@@ -8,13 +8,13 @@
 use archive::{Method, PvName};
 use serde_json::Value;
 
-use crate::carried::{Carried, Pv, period};
+use crate::carried::{CarriedOver, Pv, period};
 
 /// Reads an answer; says too how many channels it holds.
-pub fn read_channels(from: &str, text: &str, property: &str) -> Result<(Carried, usize), String> {
+pub fn read_channels(from: &str, text: &str, property: &str) -> Result<(CarriedOver, usize), String> {
     let channels: Vec<Value> =
         serde_json::from_str(text).map_err(|error| format!("{from} answers no list: {error}"))?;
-    let mut carried = Carried::default();
+    let mut carried = CarriedOver::default();
     for channel in &channels {
         let Some(name) = channel["name"].as_str() else { continue };
         let property_of = |wanted: &str| {

@@ -14,6 +14,6 @@ mod carried;
 mod finder;
 mod xml;
 
-pub use carried::{Carried, Group, Note, OldStore, Policy, Pv, period, quoted, rule_name};
+pub use carried::{CarriedOver, Group, Note, OldStore, Policy, Pv, period, quoted, rule_name};
 pub use finder::read_channels;
 pub use xml::{Mark, Marks, marks};

@@ -1,9 +1,9 @@
 //! Channels with hints from ChannelFinder, and what becomes of them: the expected texts are to be read.
 
-use foreign::{Carried, marks, read_channels};
+use foreign::{CarriedOver, marks, read_channels};
 use proptest::prelude::*;
 
-fn pvs(carried: &Carried) -> Vec<String> {
+fn pvs(carried: &CarriedOver) -> Vec<String> {
     let one = |pv: &foreign::Pv| {
         let policy = pv.policy.as_deref().map(|policy| format!(" by {policy}")).unwrap_or_default();
         format!("{} {:?} [{}]{policy}", pv.name, pv.method, pv.groups.join(" "))

@@ -2,7 +2,7 @@
 
 use sample::Sample;
 
-use super::{Span, moments::Moments, number};
+use super::{Span, moments::BinMoments, number};
 
 /// Which samples are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Flyers {
     /// As in the Appliance, which reads each year by itself behind the last sample of the year before, that sample is not far
     /// from its own mean.
     fn close(&mut self, ends_year: bool, out: &mut Vec<Sample>) {
-        let mut moments = Moments::default();
+        let mut moments = BinMoments::default();
         self.waiting.iter().filter(|(number, _)| !number.is_nan()).for_each(|(number, _)| moments.add(*number));
         let (mean, far) = (moments.mean(), self.deviations * moments.deviation());
         let of_year = self.waiting.last().filter(|(number, _)| ends_year && number.is_finite()).map(|last| last.1.time);

@@ -2,19 +2,19 @@
 
 use sample::Summary;
 
-use crate::tally::Sum;
+use crate::tally::CompensatedSum;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Moments {
+pub(super) struct BinMoments {
     count: u64,
     range: Option<(f64, f64)>,
-    sum: Sum,
+    sum: CompensatedSum,
     /// The running mean and the sums of the second to fourth powers of the distances from it (Pébay, 2008).
     mean: f64,
     powers: [f64; 3],
 }
 
-impl Moments {
+impl BinMoments {
     pub(super) fn add(&mut self, number: f64) {
         let before = self.count as f64;
         self.count += 1;
@@ -135,7 +135,7 @@ pub(super) fn skewness(numbers: &[(f64, f64)]) -> f64 {
 }
 
 /// The kurtosis of what moments hold too, in two passes.
-pub(super) fn kurtosis(numbers: &[(f64, f64)], moments: &Moments) -> f64 {
+pub(super) fn kurtosis(numbers: &[(f64, f64)], moments: &BinMoments) -> f64 {
     if numbers.len() < 4 {
         return f64::NAN;
     }
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn moments_are_those_of_two_passes() {
         let numbers = [3.5, -1.25, 7.0, 2.0, 2.0, 100.0, -40.5];
-        let mut moments = Moments::default();
+        let mut moments = BinMoments::default();
         numbers.iter().for_each(|number| moments.add(*number));
         let n = numbers.len() as f64;
         let mean = numbers.iter().sum::<f64>() / n;

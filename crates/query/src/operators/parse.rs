@@ -7,7 +7,7 @@ use super::{
     flyers::{Flyers, Keep},
     picks::{Counted, DeadBand, Moment, Nth, Pick, Picks},
     plot::{Optimized, PlotBins},
-    statistics::{Fill, Statistic, Statistics},
+    statistics::{BinStatistics, EmptyBins, Statistic},
 };
 
 const SECONDS_DEFAULT: f64 = 900.0;
@@ -109,7 +109,7 @@ const NAMES: [(&str, Kind); 27] = [
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operator {
     kind: Kind,
-    fill: Fill,
+    fill: EmptyBins,
     arguments: [Option<f64>; 2],
 }
 
@@ -183,7 +183,7 @@ impl Operator {
         let found = NAMES.iter().find_map(|(known, kind)| Some((name.strip_prefix(known)?, *kind)));
         let (rest, kind) = found.ok_or_else(|| OperatorError::Unknown { name: name.to_owned() })?;
         let may_leave_out = matches!(kind, Kind::Statistic(_) | Kind::Optimized(Statistic::Stats));
-        let fill = if may_leave_out && rest.starts_with("Sample") { Fill::Nothing } else { Fill::Repeat };
+        let fill = if may_leave_out && rest.starts_with("Sample") { EmptyBins::Nothing } else { EmptyBins::Repeat };
         let mut arguments = [None, None];
         for ((argument, text), of) in arguments.iter_mut().zip(parts.chain(more.iter().copied())).zip(kind.arguments())
         {
@@ -249,7 +249,7 @@ impl Operator {
         let [first, second] = self.arguments;
         let seconds = self.seconds();
         match self.kind {
-            Kind::Statistic(statistic) => Work::Statistics(Statistics::new(statistic, seconds, self.fill, span)),
+            Kind::Statistic(statistic) => Work::Statistics(BinStatistics::new(statistic, seconds, self.fill, span)),
             Kind::Optimized(statistic) => Work::Optimized(Optimized::new(self.points(), statistic, self.fill, span)),
             Kind::Pick(pick, moment) => Work::Picks(Picks::new(pick, moment, seconds, span)),
             Kind::Nth => Work::Nth(Nth::new(first.unwrap_or(EVERY_DEFAULT) as u64, span)),
@@ -269,7 +269,7 @@ mod tests {
     fn names_take_their_arguments_from_either_place() {
         assert_eq!(Operator::parse("mean_60", &[]), Operator::parse("mean", &["60"]));
         assert_eq!(Operator::parse("ignoreflyers_60_2.5", &[]).unwrap().arguments, [Some(60.0), Some(2.5)]);
-        assert_eq!(Operator::parse("meanSample", &[]).unwrap().fill, Fill::Nothing);
+        assert_eq!(Operator::parse("meanSample", &[]).unwrap().fill, EmptyBins::Nothing);
         assert_eq!(Operator::parse("firstSample", &[]).unwrap().kind, Kind::Pick(Pick::First, Moment::Own));
         assert_eq!(Operator::parse("mean_60_70", &[]), Operator::parse("mean_60", &[]));
         assert_eq!(Operator::parse("ncount_x", &[]), Operator::parse("ncount", &[]));

@@ -5,7 +5,7 @@ use sample::{Sample, Severity, Timestamp, Value};
 use super::{
     Since, Span, made, number,
     picks::whole_millis,
-    statistics::{Fill, Statistic, Statistics},
+    statistics::{BinStatistics, EmptyBins, Statistic},
 };
 
 /// Raw samples, the one before the span among them, as long as they are not more than `points`, otherwise statistics of bins.
@@ -13,7 +13,7 @@ pub(super) struct Optimized {
     points: usize,
     /// All samples so far; none once they have become too many.
     waiting: Option<Vec<(Sample, Since)>>,
-    bins: Statistics,
+    bins: BinStatistics,
 }
 
 impl Optimized {
@@ -28,11 +28,11 @@ impl Optimized {
     }
 
     /// The bins that it makes of many samples.
-    pub(super) fn bins(points: usize, statistic: Statistic, fill: Fill, span: Span) -> Statistics {
-        Statistics::new(statistic, Optimized::seconds(points, statistic, span), fill, span)
+    pub(super) fn bins(points: usize, statistic: Statistic, fill: EmptyBins, span: Span) -> BinStatistics {
+        BinStatistics::new(statistic, Optimized::seconds(points, statistic, span), fill, span)
     }
 
-    pub(super) fn new(points: usize, statistic: Statistic, fill: Fill, span: Span) -> Optimized {
+    pub(super) fn new(points: usize, statistic: Statistic, fill: EmptyBins, span: Span) -> Optimized {
         Optimized { points, waiting: Some(Vec::new()), bins: Optimized::bins(points, statistic, fill, span) }
     }
 

@@ -7,7 +7,7 @@ use super::{
     Since, Span, floats,
     loess::smoothed_at,
     made,
-    moments::{Moments, kurtosis, skewness},
+    moments::{BinMoments, kurtosis, skewness},
     number,
 };
 
@@ -55,7 +55,7 @@ pub(super) enum Statistic {
 
 /// What becomes of bins without samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fill {
+pub(super) enum EmptyBins {
     /// They repeat the bin before; counts are 0.
     Repeat,
     /// They are left out.
@@ -65,7 +65,7 @@ pub(super) enum Fill {
 /// The bin that is being filled.
 #[derive(Clone, Debug, Default)]
 struct Bin {
-    moments: Moments,
+    moments: BinMoments,
     /// Second and number of each sample, for statistics that need all of them.
     all: Vec<(f64, f64)>,
     /// What a straight line takes of them.
@@ -74,10 +74,10 @@ struct Bin {
     since: Since,
 }
 
-pub(super) struct Statistics {
+pub(super) struct BinStatistics {
     statistic: Statistic,
     seconds: i64,
-    fill: Fill,
+    fill: EmptyBins,
     span: Span,
     current: Option<(i64, Bin)>,
     /// What empty bins repeat.
@@ -97,10 +97,10 @@ impl Statistic {
     }
 }
 
-impl Statistics {
-    pub(super) fn new(statistic: Statistic, seconds: i64, fill: Fill, span: Span) -> Statistics {
+impl BinStatistics {
+    pub(super) fn new(statistic: Statistic, seconds: i64, fill: EmptyBins, span: Span) -> BinStatistics {
         let (current, previous, given, last_time) = (None, None, None, None);
-        Statistics { statistic, seconds, fill, span, current, previous, given, last_time, last: 0.0 }
+        BinStatistics { statistic, seconds, fill, span, current, previous, given, last_time, last: 0.0 }
     }
 
     pub(super) fn take(&mut self, sample: &Sample, since: Since, out: &mut Vec<Sample>) {
@@ -214,7 +214,7 @@ impl Statistics {
 
     /// Gives out the empty bins up to `index`.
     fn fill_before(&mut self, index: i64, out: &mut Vec<Sample>) {
-        let (Some(given), Some((value, severity, since)), Fill::Repeat) = (self.given, &self.previous, self.fill)
+        let (Some(given), Some((value, severity, since)), EmptyBins::Repeat) = (self.given, &self.previous, self.fill)
         else {
             return;
         };

@@ -89,8 +89,11 @@ impl Ask {
 
 /// What the PVs have in segments, as long as it is looked at.
 fn sizes(ask: &Ask) -> Result<HashMap<PvId, PvSize>, Refusal> {
+    ask.needs_answers()?;
     ask.room_for_each_name(SIZE_BYTES)?;
-    Ok(ask.sizes())
+    let sizes = ask.sizes();
+    ask.needs_answers()?; // a node may have gone meanwhile
+    Ok(sizes)
 }
 
 /// A number by which PVs are sorted.

@@ -10,7 +10,7 @@ use crate::{
     ask::Ask,
     names::Pattern,
     refusal::Refusal,
-    seen::{Look, Seen, all_seen, seen},
+    seen::{Look, Seen, all_seen, seen, unanswered},
 };
 
 /// A PV with a time: when it was added, or changed last.
@@ -118,6 +118,7 @@ impl Ask {
     pub fn is_never_connected(&self, entry: &PvEntry) -> Result<bool, Refusal> {
         let mut found = seen(self, std::iter::once(entry.id), |pv| Some(*pv), Look::Metadata);
         match found.next().transpose()? {
+            Some((_, Some(seen))) if seen.is_unanswered() => Err(unanswered(&seen)),
             Some((_, Some(seen))) => has_never_connected(self, &seen),
             _ => Ok(false),
         }
@@ -133,7 +134,7 @@ impl Ask {
                 let is_lost = match brief.connection {
                     Connection::Disconnected => true,
                     Connection::Searching => !has_never_connected(&asked, &seen)?,
-                    Connection::Connected | Connection::Paused => false,
+                    Connection::Connected | Connection::Paused | Connection::Unknown => false,
                 };
                 Ok(is_lost.then(|| DisconnectedRow {
                     since: brief.since,
@@ -223,6 +224,7 @@ fn matching(ask: &Ask, pattern: &Pattern, look: Look) -> Result<AllSeen, Refusal
     let found = ask.fitting(pattern)?.into_iter();
     let all = seen(ask, found, |item| item.pv, look);
     Ok(Box::new(all.filter_map(|one| match one {
+        Ok((_, Some(seen))) if seen.is_unanswered() => Some(Err(unanswered(&seen))),
         Ok((item, Some(seen))) => (seen.entry.name.as_str() == item.name.as_str()).then_some(Ok(seen)),
         Ok((_, None)) => None,
         Err(refusal) => Some(Err(refusal)),

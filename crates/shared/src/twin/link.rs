@@ -15,7 +15,7 @@ use crate::{
 
 /// How often things go wrong, in 1000 calls.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Faults {
+pub struct FaultRates {
     /// The call does not arrive.
     pub lost: u32,
     /// It does, and its answer does not.
@@ -68,7 +68,7 @@ impl Net {
     }
 
     /// A node's link to it. Between its calls `turn` lets others have theirs.
-    pub fn link(self: &Arc<Net>, faults: Faults, seed: Seed, turn: Option<Turn>) -> Arc<Link> {
+    pub fn link(self: &Arc<Net>, faults: FaultRates, seed: Seed, turn: Option<Turn>) -> Arc<Link> {
         let state = State { seed, faults, cut: 0, dead: false };
         Arc::new(Link { net: self.clone(), turn, state: Mutex::new(state) })
     }
@@ -104,7 +104,7 @@ impl Net {
 #[derive(Debug)]
 struct State {
     seed: Seed,
-    faults: Faults,
+    faults: FaultRates,
     /// So many calls more do not arrive.
     cut: u64,
     dead: bool,
@@ -148,7 +148,7 @@ impl Link {
     }
 
     /// From now on other things go wrong, and a cut ends.
-    pub fn set(&self, faults: Faults) {
+    pub fn set(&self, faults: FaultRates) {
         let mut state = self.state();
         (state.faults, state.cut) = (faults, 0);
     }

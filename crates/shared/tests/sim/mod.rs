@@ -12,7 +12,7 @@ use std::{
 
 use shared::{
     Shard, Shared,
-    twin::{Faults, Memory, Net, Pauses, Seed, Turns},
+    twin::{FaultRates, Memory, Net, Pauses, Seed, Turns},
 };
 
 pub(crate) use oracle::Counts;
@@ -79,7 +79,7 @@ pub(crate) fn schedule(seed: u64, fencing: Fencing) -> Result<Counts, Violation>
     // Then everything that was under way arrives, faults end, and one more node takes the shard and all that the others still have.
     world.net.land().map_err(|error| error.to_string())?;
     let mut last = Node::new(NODES, &world, fork());
-    last.begin_with(&world, Faults::default());
+    last.begin_with(&world, FaultRates::default());
     last.finish(&world, &nodes)?;
     let oracle = world.oracle();
     Ok(oracle.counts.clone())

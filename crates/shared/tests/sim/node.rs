@@ -7,9 +7,9 @@ use std::{
 };
 
 use shared::{
-    Catalogue, Epoch, Error, Frames, Image, Orphans, Owner, Part, Plan, Seq, Settings, Shared, Standing, Wanted,
+    Catalogue, Epoch, Error, Frames, Image, Orphans, Owner, OwnerStanding, Part, Plan, Seq, Settings, Shared, Wanted,
     read_whole,
-    twin::{Faults, Link, Seed},
+    twin::{FaultRates, Link, Seed},
 };
 
 use crate::sim::{
@@ -89,7 +89,7 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) fn new(number: usize, world: &World, mut seed: Seed) -> Node {
-        let link = world.net.link(Faults::default(), Seed::new(seed.number()), None);
+        let link = world.net.link(FaultRates::default(), Seed::new(seed.number()), None);
         let shared = world.seen_through(link.clone());
         let (disk, now) = (Disk::default(), Duration::from_secs(seed.below(1000)));
         let orphans = Orphans::default();
@@ -97,7 +97,7 @@ impl Node {
     }
 
     /// Starts, with a link of its own.
-    pub(crate) fn begin_with(&mut self, world: &World, faults: Faults) {
+    pub(crate) fn begin_with(&mut self, world: &World, faults: FaultRates) {
         self.incarnation += 1;
         let turn = (self.number < super::NODES).then(|| world.turns.turn(self.number));
         self.link = world.net.link(faults, Seed::new(self.seed.number()), turn);
@@ -107,12 +107,12 @@ impl Node {
     }
 
     /// What goes wrong in a life: in some of them much, in some nothing.
-    fn faults(&mut self) -> Faults {
+    fn faults(&mut self) -> FaultRates {
         let mut often = |most: u64| self.seed.below(most + 1) as u32;
         match often(3) {
-            0 => Faults { dies: 5, ..Faults::default() },
-            1 => Faults { cut: often(40), cut_len: 40, dies: often(5), ..Faults::default() },
-            _ => Faults {
+            0 => FaultRates { dies: 5, ..FaultRates::default() },
+            1 => FaultRates { cut: often(40), cut_len: 40, dies: often(5), ..FaultRates::default() },
+            _ => FaultRates {
                 lost: often(80),
                 unanswered: often(80),
                 late: often(80),
@@ -204,7 +204,7 @@ impl Node {
     fn record(&mut self, world: &World) {
         let Some(Reign { owner, .. }) = &self.reign else { return };
         let log = self.disk.logs.get_mut(&owner.epoch()).expect("the log of the epoch");
-        if matches!(owner.standing(), Standing::Taken { .. }) {
+        if matches!(owner.standing(), OwnerStanding::Taken { .. }) {
             return;
         }
         for _ in 0..self.seed.below(4) {
@@ -224,10 +224,10 @@ impl Node {
         let before = reign.owner.standing();
         let epoch = reign.owner.epoch();
         let result = reign.owner.advance(self.now, &Seen { disk: &self.disk, epoch });
-        let detached = |standing| matches!(standing, Standing::Detached { .. });
+        let detached = |standing| matches!(standing, OwnerStanding::Detached { .. });
         let after = reign.owner.standing();
         world.oracle().counts.detached += u64::from(!detached(before) && detached(after));
-        world.oracle().counts.shipped += u64::from(detached(before) && after == Standing::Owning);
+        world.oracle().counts.shipped += u64::from(detached(before) && after == OwnerStanding::Owning);
         harmless(result).map(drop)
     }
 
@@ -248,7 +248,7 @@ impl Node {
         // The log keeps what no row covers, and what is to be flushed from it.
         let kept = reign.owner.durable().min(reign.flushed);
         self.disk.logs.get_mut(&epoch).expect("the log of the epoch").forget(kept);
-        if matches!(reign.owner.standing(), Standing::Taken { .. }) {
+        if matches!(reign.owner.standing(), OwnerStanding::Taken { .. }) {
             world.oracle().counts.fenced += 1;
             self.leave(world);
         }

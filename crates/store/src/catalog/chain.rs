@@ -13,15 +13,14 @@
 
 use std::{fmt, fmt::Write, str::FromStr};
 
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, TableDefinition, TableError};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, TableError};
 use ring::digest;
 
-use super::{changes::Transaction, pvs_wire};
-
-/// Number → what was done.
-pub(super) const AUDIT: TableDefinition<u64, &[u8]> = TableDefinition::new("audit");
-/// Number of a line → its hash. Not there in archives that were made before it.
-pub(super) const CHAIN: TableDefinition<u64, [u8; 32]> = TableDefinition::new("audit_chain");
+use super::{
+    changes::Transaction,
+    pvs_wire,
+    tables::{AUDIT, CHAIN},
+};
 
 /// What stands before the first line.
 const BEGINNING: [u8; 32] = [0; 32];

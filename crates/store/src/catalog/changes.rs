@@ -18,15 +18,10 @@ use redb::{
     AccessGuard, Key, ReadTransaction, ReadableTable, TableDefinition, TableError, TableHandle, Value, WriteTransaction,
 };
 
-use super::{
-    chain::{AUDIT, CHAIN},
-    field_gaps::FIELD_GAPS,
-    lost::LOST,
-    memos::{MEMOS, VIEWS},
-    pvs::{ALIASES, DELETIONS, GROUPS, IMPORTED_FACTS, IMPORTED_UNVERIFIED, IMPORTS},
-    tables::{ARCHIVER_GAPS, GAPS, LEDGER, META, METADATA, OPEN_GAPS, PLACES, PVS, SEGMENTS, TAKEN, unreadable},
-    tokens::TOKENS,
-    undo::{BEFORE, ORDERS},
+use super::tables::{
+    ALIASES, ARCHIVER_GAPS, AUDIT, BEFORE, CHAIN, DELETIONS, FIELD_GAPS, GAPS, GROUPS, IMPORTED_FACTS,
+    IMPORTED_UNVERIFIED, IMPORTS, LEDGER, LOST, MEMOS, META, METADATA, OPEN_GAPS, ORDERS, PLACES, PVS, Position,
+    SEGMENTS, TAKEN, TOKENS, VIEWS, unreadable,
 };
 use crate::{
     bytes::{Cursor, Malformed, put_blob, put_varint},
@@ -289,6 +284,17 @@ fn put_table<K: Field + Key, V: Field>(
         out.extend([number, HAS]);
         K::put(out, &key.value());
         V::put(out, &value.value());
+    }
+    Ok(())
+}
+
+pub(super) fn put_position(transaction: &Transaction, position: Position) -> Result<(), redb::Error> {
+    let mut meta = transaction.open_table(META)?;
+    meta.insert("frame", position.frame)?;
+    meta.insert("appended", position.appended)?;
+    meta.insert("next_segment", position.next_segment)?;
+    if let Some(alive) = position.alive {
+        meta.insert("alive", alive.nanos() as u64)?;
     }
     Ok(())
 }

@@ -9,22 +9,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use redb::{ReadableDatabase, ReadableTable};
 
 use super::{
-    Catalog, Use,
     changes::Transaction,
+    database::{Catalog, CatalogUse, Doubt},
     tables::{META, Tables},
 };
 use crate::{Error, outbox::Changes};
-
-/// What is known of the last transaction.
-#[derive(Debug, Default)]
-pub(super) struct Doubt {
-    /// The number of one that may hold or not.
-    unsure: Option<u64>,
-    /// One that was told as failed was found to hold.
-    held_late: bool,
-    /// What it changes, for the journal.
-    changes: Option<Changes>,
-}
 
 impl Catalog {
     /// Runs one transaction: all of it or nothing, durable when this returns.
@@ -33,7 +22,7 @@ impl Catalog {
         self.at_home()?;
         self.look(&mut doubt)?;
         let (mut ended, mut changes) = (None, None);
-        let result = self.with_database(Use::Write, |database| {
+        let result = self.with_database(CatalogUse::Write, |database| {
             let writing = database.begin_write()?;
             let transaction = match self.outbox.get() {
                 None => Transaction::plain(&writing),
@@ -106,7 +95,8 @@ impl Catalog {
     /// Whether the catalogue has the transaction that nobody knows of, durably.
     fn holds(&self, doubt: &mut Doubt) -> Result<bool, Error> {
         let Some(number) = doubt.unsure else { return Ok(false) };
-        let last = self.with_database(Use::Write, |database| Tables(database.begin_read()?).meta("transactions"))?;
+        let last =
+            self.with_database(CatalogUse::Write, |database| Tables(database.begin_read()?).meta("transactions"))?;
         doubt.unsure = None;
         self.unsure.store(0, Relaxed);
         self.transactions.store(last.unwrap_or(0), Relaxed);

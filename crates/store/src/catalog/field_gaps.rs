@@ -1,14 +1,11 @@
 //! What retention took of single fields of structures: rows of the catalogue that readers of these fields see as gaps.
 
 use archive::PvId;
-use redb::{ReadableTable, TableDefinition};
+use redb::ReadableTable;
 use sample::{Gap, GapCause, Timestamp};
 
-use super::{Catalog, changes::Transaction};
+use super::{changes::Transaction, database::Catalog, tables::FIELD_GAPS};
 use crate::Error;
-
-/// (PV, path of the field, from) → (to, samples that had it)
-pub(super) const FIELD_GAPS: TableDefinition<(u32, &str, i64), (i64, u64)> = TableDefinition::new("field_gaps");
 
 /// A range in which retention took a field out of the structures of a PV.
 #[derive(Clone, Debug, PartialEq, Eq)]

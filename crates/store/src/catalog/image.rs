@@ -9,10 +9,10 @@ use redb::{Database, Durability, ReadableDatabase};
 use shared::Seq;
 
 use super::{
-    Catalog, begin_new,
     changes::{self, Failed},
-    end_new,
+    database::{Catalog, CatalogUse},
     file::open_database,
+    new::{begin_new, end_new},
     tables::{META, NEW_KEY},
 };
 use crate::{Error, disk::Disk};
@@ -90,7 +90,7 @@ impl Catalog {
     /// Makes the changes of a transaction that the owner of the shard made elsewhere.
     pub(crate) fn take(&self, changes: &[u8]) -> Result<(), Error> {
         let mut malformed = None;
-        self.with_database(super::Use::Write, |database| {
+        self.with_database(CatalogUse::Write, |database| {
             let transaction = database.begin_write()?;
             match changes::apply(&transaction, changes) {
                 Ok(()) => Ok(transaction.commit()?),
@@ -113,6 +113,6 @@ impl Catalog {
         if !quiet() {
             return Ok(None);
         }
-        self.with_database(super::Use::Read, |database| changes::all_rows(&database.begin_read()?)).map(Some)
+        self.with_database(CatalogUse::Read, |database| changes::all_rows(&database.begin_read()?)).map(Some)
     }
 }

@@ -1,12 +1,14 @@
 //! Segments that a repair gave up: what the catalogue knew of them, from which readers see a gap where their samples were.
 
-use redb::{ReadableTable, TableDefinition};
+use redb::ReadableTable;
 
-use super::{Catalog, changes::Transaction, tables::unreadable, wire};
+use super::{
+    changes::Transaction,
+    database::Catalog,
+    tables::{LOST, unreadable},
+    wire,
+};
 use crate::{Error, segment::manifest::Manifest};
-
-/// The number and part of a segment → its row as it was
-pub(super) const LOST: TableDefinition<(u64, u32), &[u8]> = TableDefinition::new("lost_segments");
 
 impl Catalog {
     /// The segments that were given up.

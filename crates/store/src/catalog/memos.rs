@@ -4,22 +4,18 @@ use std::collections::BTreeMap;
 
 use archive::{Action, AuditRecord, By, LookAtMemo, MEMOS_BYTES_MAX, MEMOS_MAX, Memo, MemoKind, MemoText, PvName};
 use minicbor::{Decode, Encode};
-use redb::{ReadableTable, ReadableTableMetadata, TableDefinition};
+use redb::{ReadableTable, ReadableTableMetadata};
 use sample::Timestamp;
 
 use super::{
-    Catalog,
+    audit::put_audit,
     changes::Transaction,
-    pvs::put_audit,
+    database::Catalog,
     pvs_wire::{ByRow, by, by_row},
-    tables::{META, unreadable},
+    tables::{MEMOS, META, VIEWS, unreadable},
 };
 use crate::Error;
 
-/// Number → a memo. Not there in archives in which none was written.
-pub(super) const MEMOS: TableDefinition<u64, &[u8]> = TableDefinition::new("memos");
-/// Name of a view → its number.
-pub(super) const VIEWS: TableDefinition<&str, u64> = TableDefinition::new("views");
 /// The number of the next one, and how many bytes all of them take.
 const NEXT: &str = "next_memo";
 const BYTES: &str = "memos_bytes";

@@ -10,18 +10,16 @@ use redb::ReadableTable;
 use sample::{Metadata, Timestamp};
 
 use super::{
-    Catalog,
+    audit::put_audit,
     changes::{Table, Transaction},
-    pvs::put_audit,
-    tables::{META, METADATA},
+    database::Catalog,
+    tables::{META, METADATA, METADATA_TIDIED, unreadable},
 };
 use crate::{
     Error,
     facts::{self, Facts},
 };
 
-/// The name in `meta` that says that no row repeats another.
-pub(super) const TIDIED: &str = "metadata_tidied";
 /// The name in `meta` that counts what was dropped so far.
 const DROPPED: &str = "metadata_dropped";
 /// So many rows are looked at in one transaction: a flush waits for it.
@@ -75,9 +73,38 @@ fn after(rows: &Rows, (pv, since): Key) -> Result<Option<(Key, Metadata)>, redb:
 }
 
 impl Catalog {
+    /// Of which of these PVs there is metadata.
+    pub(crate) fn have_metadata(&self, pvs: &[PvId]) -> Result<Vec<bool>, Error> {
+        self.read(|tables| {
+            let table = tables.0.open_table(METADATA)?;
+            if table.first()?.is_none() {
+                return Ok(vec![false; pvs.len()]);
+            }
+            let of = |pv: &PvId| Ok(table.range((pv.0, i64::MIN)..=(pv.0, i64::MAX))?.next().transpose()?.is_some());
+            pvs.iter().map(of).collect()
+        })
+    }
+
+    /// The metadata of a PV in force at `t0`, then each change before `t1`.
+    pub(crate) fn metadata(&self, pv: PvId, t0: Timestamp, t1: Timestamp) -> Result<Vec<(Timestamp, Metadata)>, Error> {
+        self.read(|tables| {
+            let table = tables.0.open_table(METADATA)?;
+            let in_force = table.range((pv.0, i64::MIN)..=(pv.0, t0.nanos()))?.next_back();
+            let after = t0.nanos().saturating_add(1);
+            let changes = table.range((pv.0, after)..(pv.0, t1.nanos().max(after)))?;
+            let mut found = Vec::new();
+            for row in in_force.into_iter().chain(changes) {
+                let (key, bytes) = row?;
+                let metadata = facts::metadata(bytes.value()).ok_or(unreadable("metadata of a PV"))?;
+                found.push((Timestamp::from_nanos(key.value().1), metadata));
+            }
+            Ok(found)
+        })
+    }
+
     /// Where to begin to look for rows that say nothing; nothing is to be done where all were looked at.
     pub(crate) fn tidying(&self) -> Result<Tidying, Error> {
-        let tidied = self.read(|tables| tables.meta(TIDIED))?;
+        let tidied = self.read(|tables| tables.meta(METADATA_TIDIED))?;
         Ok(if tidied.is_some() { Tidying::Done } else { Tidying::BEGIN })
     }
 
@@ -98,7 +125,7 @@ impl Catalog {
                 return Ok(Tidying::From(last));
             }
             meta.remove(DROPPED)?;
-            meta.insert(TIDIED, 1)?;
+            meta.insert(METADATA_TIDIED, 1)?;
             drop(meta);
             if dropped > 0 {
                 let detail = format!("{dropped} rows of metadata that said what the row before them says");
@@ -152,7 +179,7 @@ mod tests {
     fn archive(folder: &std::path::Path, pvs: u32, rows: &[Metadata]) -> Catalog {
         let catalog = Catalog::open(Arc::new(RealDisk::new(folder))).unwrap();
         let write = catalog.write(|transaction| {
-            transaction.open_table(META)?.remove(TIDIED)?;
+            transaction.open_table(META)?.remove(METADATA_TIDIED)?;
             let mut table = transaction.open_table(METADATA)?;
             for pv in 0..pvs {
                 for (since, row) in rows.iter().enumerate() {

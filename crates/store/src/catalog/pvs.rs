@@ -1,40 +1,31 @@
 //! The catalogue of PVs: names, aliases, what was removed or deleted, and the audit. Every change is one transaction.
 
-use std::{collections::BTreeSet, sync::atomic::Ordering::Relaxed};
+use std::collections::BTreeSet;
 
 use archive::{AuditRecord, ImportedPart, PvId, PvName};
-use redb::{ReadableTable, TableDefinition};
+use redb::ReadableTable;
 
 use super::{
-    Catalog, balance, chain,
+    audit::put_audit,
+    balance,
     changes::Transaction,
-    field_gaps, put_facts, pvs_wire as wire, rules_wire,
-    tables::{GAPS, META, METADATA, OPEN_GAPS, PVS, unreadable},
+    database::Catalog,
+    field_gaps, gaps, pvs_wire as wire, rules_wire,
+    tables::{
+        ALIASES, DELETIONS, GAPS, GROUPS, IMPORTED_FACTS, IMPORTED_UNVERIFIED, IMPORTS, META, METADATA, OPEN_GAPS, PVS,
+        unreadable,
+    },
     undo::{Former, put_undone},
 };
 use crate::{
     Error,
     catalog::{
-        chain::{AUDIT, AUDIT_HEAD},
         imports::Proof,
         registry::{Change, Registry, Rows},
     },
     facts::{self, Facts},
     segment::manifest::Manifest,
 };
-
-/// Other names → PV
-pub(super) const ALIASES: TableDefinition<&str, u32> = TableDefinition::new("aliases");
-/// Number → a deleted range
-pub(super) const DELETIONS: TableDefinition<u64, &[u8]> = TableDefinition::new("deletions");
-/// (Import, part) → (samples, bytes)
-pub(super) const IMPORTS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinition::new("imports");
-/// (Import, part) → (gaps, changes of metadata), of those that had any. Not there in archives that were made before it.
-pub(super) const IMPORTED_FACTS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinition::new("imported_facts");
-/// (Import, part) of those that were entered and not found whole yet. Not there in archives that were made before it.
-pub(super) const IMPORTED_UNVERIFIED: TableDefinition<(&str, &str), ()> = TableDefinition::new("imported_unverified");
-/// Name of a group → its switches. Not there in archives that were made before it.
-pub(super) const GROUPS: TableDefinition<&str, &[u8]> = TableDefinition::new("groups");
 
 impl Catalog {
     /// All PVs, present and removed.
@@ -190,7 +181,7 @@ impl Catalog {
             }
             let brought = balance::put_segments(transaction, &[], segments)?;
             balance::add(transaction, brought.saturating_neg())?;
-            put_facts(transaction, facts)?;
+            gaps::put_facts(transaction, facts)?;
             let mut meta = transaction.open_table(META)?;
             let next = meta.get("next_segment")?.map_or(0, |next| next.value());
             let own = segments.iter().map(|manifest| manifest.sequence + 1).max().unwrap_or(0);
@@ -207,51 +198,11 @@ impl Catalog {
             Ok(())
         })
     }
-
-    /// Makes a change that the audit has lines of, and says in the log where the audit then ends.
-    pub(super) fn write_audited<T>(
-        &self,
-        write: impl FnOnce(&Transaction) -> Result<T, redb::Error>,
-    ) -> Result<T, Error> {
-        let made = self.write(write)?;
-        // The change holds, whether this can be said or not.
-        match self.read(|tables| chain::head(&tables.0)) {
-            Ok(Some(head)) if self.audit_told.swap(head.number + 1, Relaxed) != head.number + 1 => {
-                tracing::info!("{AUDIT_HEAD}{head}");
-            }
-            Ok(_) => {}
-            Err(error) => tracing::warn!("the end of the audit cannot be told: {error}"),
-        }
-        Ok(made)
-    }
-
-    /// The newest lines of the audit with lower numbers than `before`, the newest first.
-    pub(crate) fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, Error> {
-        self.read(|tables| {
-            let table = tables.0.open_table(AUDIT)?;
-            let mut records = Vec::new();
-            for row in table.range(..before)?.rev().take(limit) {
-                let (number, bytes) = row?;
-                let record = wire::audit(number.value(), bytes.value());
-                records.push(record.ok_or(unreadable("a line of the audit"))?);
-            }
-            Ok(records)
-        })
-    }
 }
 
 fn imported_part((samples, bytes): (u64, u64), facts: Option<(u64, u64)>) -> ImportedPart {
     let (gaps, metadata) = facts.unwrap_or_default();
     ImportedPart { samples, bytes, gaps, metadata }
-}
-
-/// Makes the tables, so that they can be read.
-pub(super) fn create(transaction: &Transaction) -> Result<(), redb::Error> {
-    transaction.open_table(ALIASES)?;
-    transaction.open_table(DELETIONS)?;
-    transaction.open_table(AUDIT)?;
-    transaction.open_table(IMPORTS)?;
-    Ok(())
 }
 
 /// Takes out what there is of a PV besides its samples.
@@ -298,18 +249,4 @@ fn put_groups(transaction: &Transaction, change: &Change) -> Result<(), redb::Er
         groups.remove(name.as_str())?;
     }
     Ok(())
-}
-
-/// Writes lines of the audit behind those that there are.
-pub(super) fn put_audit(transaction: &Transaction, records: &[AuditRecord]) -> Result<(), redb::Error> {
-    if records.is_empty() {
-        return Ok(());
-    }
-    let next = chain::next_number(transaction)?;
-    let mut audit = transaction.open_table(AUDIT)?;
-    for (number, record) in (next..).zip(records) {
-        audit.insert(number, wire::audit_bytes(record).as_slice())?;
-    }
-    drop(audit);
-    chain::extend(transaction)
 }

@@ -35,7 +35,7 @@ enum Presence {
 
 #[derive(Encode, Decode)]
 #[cbor(map)]
-struct PvRow {
+struct PvWire {
     #[n(0)]
     name: String,
     #[n(1)]
@@ -197,9 +197,9 @@ pub(super) fn by(row: ByRow) -> By {
     By { who, at: Timestamp::from_nanos(row.at) }
 }
 
-fn pv_row(entry: &PvEntry, presence: Presence) -> PvRow {
+fn pv_row(entry: &PvEntry, presence: Presence) -> PvWire {
     let PvSettings { protocol, method, state, ref rules } = entry.settings;
-    PvRow {
+    PvWire {
         name: entry.name.as_str().to_owned(),
         presence,
         protocol: protocol.name().to_owned(),
@@ -238,7 +238,7 @@ pub(crate) fn removed_bytes(removed: &RemovedPv) -> Vec<u8> {
         DataFate::Delete => Presence::Deleted,
     };
     let aliases = removed.aliases.iter().map(|alias| alias.as_str().to_owned()).collect();
-    bytes_of(&PvRow {
+    bytes_of(&PvWire {
         removed: Some(by_row(&removed.by)),
         aliases: Some(aliases),
         since: Some(removed.since.nanos()),
@@ -247,7 +247,7 @@ pub(crate) fn removed_bytes(removed: &RemovedPv) -> Vec<u8> {
 }
 
 pub(super) fn pv(id: PvId, bytes: &[u8]) -> Option<Pv> {
-    let row: PvRow = minicbor::decode(bytes).ok()?;
+    let row: PvWire = minicbor::decode(bytes).ok()?;
     let period = row.scan_period_nanos.map(std::time::Duration::from_nanos);
     let settings = PvSettings {
         protocol: Protocol::from_name(&row.protocol)?,

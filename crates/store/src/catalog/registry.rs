@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use archive::{AuditRecord, DataFate, Deletion, Group, Keep, Named, Names, PvEntry, PvId, PvName, RemovedPv, RuleName};
+use archive::{
+    AuditRecord, DataFate, Deletion, Group, Keep, Named, Names, PvEntry, PvId, PvName, RemovedPv, RuleName, Touches,
+};
 use sample::Gap;
 
 use crate::{
@@ -119,6 +121,8 @@ pub(crate) struct Registry {
     next: u32,
     /// Higher after every change.
     version: u64,
+    /// Which PVs were changed or described anew, for who keeps something of all of them.
+    pub(crate) touches: Touches,
 }
 
 impl Registry {
@@ -226,12 +230,19 @@ impl Registry {
 
     /// Takes the place of another.
     pub(crate) fn replace(&mut self, other: Registry) {
-        *self = Registry { version: self.version + 1, ..other };
+        let touches = std::mem::take(&mut self.touches);
+        touches.note_all();
+        *self = Registry { version: self.version + 1, touches, ..other };
     }
 
     /// What the catalogue has taken, in the same order.
     pub(crate) fn apply(&mut self, change: &Change) {
         self.version += 1;
+        let removed = change.removed.iter().map(|removed| removed.entry.id);
+        let of_aliases = change.aliases_added.iter().map(|(_, pv)| *pv);
+        let without_aliases = change.aliases_removed.iter().filter_map(|alias| self.by_name.get(alias).copied());
+        let touched = removed.chain(change.put.iter().map(|entry| entry.id)).chain(of_aliases).chain(without_aliases);
+        touched.for_each(|pv| self.touches.note(pv));
         change.removed.iter().for_each(|removed| self.remove(removed.clone()));
         change.put.iter().for_each(|entry| self.put(entry.clone()));
         change.own.iter().for_each(|entry| self.put_own(entry.clone()));

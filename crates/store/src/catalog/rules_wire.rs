@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use archive::{
     Group, Protocol, PvName, RuleName, Rules, Sense, Switch,
-    settings::{Cell, Cells},
+    settings::{SettingCell, SettingCells},
 };
 use minicbor::{Decode, Decoder, Encode, Encoder, data::Type, decode, encode, encode::Write};
 
 /// The cells of a PV's rules, in a map under their numbers. What each of them is says the table of settings.
-pub(super) struct RulesRow(Cells);
+pub(super) struct RulesRow(SettingCells);
 
 impl<C> Encode<C> for RulesRow {
     fn encode<W: Write>(&self, e: &mut Encoder<W>, _: &mut C) -> Result<(), encode::Error<W::Error>> {
@@ -18,10 +18,10 @@ impl<C> Encode<C> for RulesRow {
         for (number, cell) in cells {
             e.u32(number)?;
             match cell {
-                Cell::Number(number) => e.f64(*number)?,
-                Cell::Count(count) => e.u64(*count)?,
-                Cell::Text(text) => e.str(text)?,
-                Cell::Texts(texts) => {
+                SettingCell::Number(number) => e.f64(*number)?,
+                SettingCell::Count(count) => e.u64(*count)?,
+                SettingCell::Text(text) => e.str(text)?,
+                SettingCell::Texts(texts) => {
                     e.array(texts.len() as u64)?;
                     texts.iter().try_for_each(|text| e.str(text).map(|_| ()))?;
                     &mut *e
@@ -34,7 +34,7 @@ impl<C> Encode<C> for RulesRow {
 
 impl<'b, C> Decode<'b, C> for RulesRow {
     fn decode(d: &mut Decoder<'b>, _: &mut C) -> Result<RulesRow, decode::Error> {
-        let mut cells = Cells::default();
+        let mut cells = SettingCells::default();
         let mut left = d.map()?;
         while left.map_or_else(|| d.datatype().map(|next| next != Type::Break), |left| Ok(left > 0))? {
             let number = d.u32()?;
@@ -51,13 +51,13 @@ impl<'b, C> Decode<'b, C> for RulesRow {
 }
 
 /// What stands under a number; none if that is nothing of ours.
-fn cell(d: &mut Decoder, number: u32) -> Result<Option<Cell>, decode::Error> {
+fn cell(d: &mut Decoder, number: u32) -> Result<Option<SettingCell>, decode::Error> {
     let cell = match d.datatype()? {
-        _ if !Cells::is_known(number) => None,
-        Type::F16 | Type::F32 | Type::F64 => Some(Cell::Number(d.f64()?)),
-        Type::U8 | Type::U16 | Type::U32 | Type::U64 => Some(Cell::Count(d.u64()?)),
-        Type::String => Some(Cell::Text(d.str()?.to_owned())),
-        Type::Array | Type::ArrayIndef => Some(Cell::Texts(d.array_iter()?.collect::<Result<_, _>>()?)),
+        _ if !SettingCells::is_known(number) => None,
+        Type::F16 | Type::F32 | Type::F64 => Some(SettingCell::Number(d.f64()?)),
+        Type::U8 | Type::U16 | Type::U32 | Type::U64 => Some(SettingCell::Count(d.u64()?)),
+        Type::String => Some(SettingCell::Text(d.str()?.to_owned())),
+        Type::Array | Type::ArrayIndef => Some(SettingCell::Texts(d.array_iter()?.collect::<Result<_, _>>()?)),
         Type::Null | Type::Undefined => None,
         other => return Err(decode::Error::type_mismatch(other).at(d.position())),
     };
@@ -78,7 +78,7 @@ pub(super) fn rules(row: RulesRow) -> Option<Arc<Rules>> {
 
 #[derive(Encode, Decode)]
 #[cbor(map)]
-struct GroupRow {
+struct GroupWire {
     #[n(0)]
     switches: Vec<SwitchRow>,
 }
@@ -100,12 +100,12 @@ pub(super) fn group_bytes(group: &Group) -> Vec<u8> {
         protocol: switch.protocol.map(|protocol| protocol.name().to_owned()),
         sense: switch.sense.name().to_owned(),
     };
-    minicbor::to_vec(GroupRow { switches: group.switches.iter().map(switch).collect() })
+    minicbor::to_vec(GroupWire { switches: group.switches.iter().map(switch).collect() })
         .expect("writing to memory cannot fail")
 }
 
 pub(super) fn group(name: &str, bytes: &[u8]) -> Option<Group> {
-    let row: GroupRow = minicbor::decode(bytes).ok()?;
+    let row: GroupWire = minicbor::decode(bytes).ok()?;
     let switch = |row: SwitchRow| {
         Some(Switch {
             pv: PvName::recorded(&row.pv).ok()?,

@@ -3,8 +3,6 @@
 use redb::TableDefinition;
 use sample::Timestamp;
 
-use super::changes::Transaction;
-
 /// The key of the catalogue, and the mark of an archive.
 pub(crate) const CATALOGUE: &str = "catalogue.redb";
 pub(crate) const NEW_KEY: &str = "catalogue.new";
@@ -31,6 +29,43 @@ pub(crate) const TAKEN: TableDefinition<u64, u64> = TableDefinition::new("taken"
 /// Name of a place that was used → its folder, for programs that have no configuration
 pub(crate) const PLACES: TableDefinition<&str, &str> = TableDefinition::new("places");
 
+/// Other names → PV
+pub(crate) const ALIASES: TableDefinition<&str, u32> = TableDefinition::new("aliases");
+/// Number → a deleted range
+pub(crate) const DELETIONS: TableDefinition<u64, &[u8]> = TableDefinition::new("deletions");
+/// (Import, part) → (samples, bytes)
+pub(crate) const IMPORTS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinition::new("imports");
+/// (Import, part) → (gaps, changes of metadata), of those that had any. Not there in archives that were made before it.
+pub(crate) const IMPORTED_FACTS: TableDefinition<(&str, &str), (u64, u64)> = TableDefinition::new("imported_facts");
+/// (Import, part) of those that were entered and not found whole yet. Not there in archives that were made before it.
+pub(crate) const IMPORTED_UNVERIFIED: TableDefinition<(&str, &str), ()> = TableDefinition::new("imported_unverified");
+/// Name of a group → its switches. Not there in archives that were made before it.
+pub(crate) const GROUPS: TableDefinition<&str, &[u8]> = TableDefinition::new("groups");
+/// Number → what was done.
+pub(crate) const AUDIT: TableDefinition<u64, &[u8]> = TableDefinition::new("audit");
+/// Number of a line → its hash. Not there in archives that were made before it.
+pub(crate) const CHAIN: TableDefinition<u64, [u8; 32]> = TableDefinition::new("audit_chain");
+/// (PV, path of the field, from) → (to, samples that had it)
+pub(crate) const FIELD_GAPS: TableDefinition<(u32, &str, i64), (i64, u64)> = TableDefinition::new("field_gaps");
+/// The number and part of a segment → its row as it was
+pub(crate) const LOST: TableDefinition<(u64, u32), &[u8]> = TableDefinition::new("lost_segments");
+/// Id → what is kept of a token. Not there in archives in which none was made.
+pub(crate) const TOKENS: TableDefinition<&str, &[u8]> = TableDefinition::new("tokens");
+/// Number of the first line of the audit of an order → (how many PVs can be taken back, 1 if any was taken out or brought back). Not there
+/// in archives that were made before it.
+pub(crate) const ORDERS: TableDefinition<u64, (u64, u8)> = TableDefinition::new("orders");
+/// A row about a PV before an order, and what that made of it.
+pub(crate) type OrderRow<'r> = (&'r [u8], &'r [u8]);
+/// (Order, PV) → its rows. Not there in archives that were made before it.
+pub(crate) const BEFORE: TableDefinition<(u64, u32), OrderRow<'static>> = TableDefinition::new("orders_before");
+/// Number → a memo. Not there in archives in which none was written.
+pub(crate) const MEMOS: TableDefinition<u64, &[u8]> = TableDefinition::new("memos");
+/// Name of a view → its number.
+pub(crate) const VIEWS: TableDefinition<&str, u64> = TableDefinition::new("views");
+
+/// The name in `meta` that says that no row of metadata repeats another.
+pub(crate) const METADATA_TIDIED: &str = "metadata_tidied";
+
 /// Up to where the log is in segments, and what was counted until there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
@@ -51,17 +86,6 @@ impl Tables {
     pub(super) fn meta(&self, name: &str) -> Result<Option<u64>, redb::Error> {
         Ok(self.0.open_table(META)?.get(name)?.map(|value| value.value()))
     }
-}
-
-pub(super) fn put_position(transaction: &Transaction, position: Position) -> Result<(), redb::Error> {
-    let mut meta = transaction.open_table(META)?;
-    meta.insert("frame", position.frame)?;
-    meta.insert("appended", position.appended)?;
-    meta.insert("next_segment", position.next_segment)?;
-    if let Some(alive) = position.alive {
-        meta.insert("alive", alive.nanos() as u64)?;
-    }
-    Ok(())
 }
 
 pub(super) fn unreadable(what: &str) -> redb::Error {

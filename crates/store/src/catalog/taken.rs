@@ -4,9 +4,10 @@ use redb::ReadableTable;
 use sample::{GapCause, Timestamp};
 
 use super::{
-    Catalog, Restart, balance,
+    Restart, balance,
     changes::Transaction,
-    put_facts, restart,
+    database::Catalog,
+    gaps, restart,
     tables::{ARCHIVER_GAPS, LEDGER, META, TAKEN, UNTOLD},
     wire,
 };
@@ -89,7 +90,7 @@ impl Catalog {
             table.insert(taken.epoch, taken.end)?;
             let more = balance::put_segments(transaction, &[], segment.map(std::slice::from_ref).unwrap_or_default())?;
             balance::add(transaction, taken.samples.cast_signed().saturating_sub(more))?;
-            put_facts(transaction, facts)?;
+            gaps::put_facts(transaction, facts)?;
             let mut meta = transaction.open_table(META)?;
             let number = |name: &str| Ok::<_, redb::Error>(meta.get(name)?.map(|value| value.value()));
             let (appended, next) = (number("appended")?.unwrap_or(0), number("next_segment")?.unwrap_or(0));

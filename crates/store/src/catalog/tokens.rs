@@ -2,19 +2,16 @@
 
 use archive::{Action, AuditRecord, By, Right, TokenRow};
 use minicbor::{Decode, Encode};
-use redb::{ReadableTable, TableDefinition};
+use redb::ReadableTable;
 use sample::Timestamp;
 
 use super::{
-    Catalog,
-    pvs::put_audit,
+    audit::put_audit,
+    database::Catalog,
     pvs_wire::{ByRow, by, by_row},
-    tables::unreadable,
+    tables::{TOKENS, unreadable},
 };
 use crate::Error;
-
-/// Id → what is kept of a token. Not there in archives in which none was made.
-pub(super) const TOKENS: TableDefinition<&str, &[u8]> = TableDefinition::new("tokens");
 
 #[derive(Encode, Decode)]
 #[cbor(map)]

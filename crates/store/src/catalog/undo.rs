@@ -8,25 +8,16 @@ use redb::{ReadTransaction, ReadableTable, TableDefinition, TableError};
 use sample::Timestamp;
 
 use super::{
-    Catalog,
-    chain::{self, AUDIT},
+    chain,
     changes::Transaction,
+    database::Catalog,
     pvs_wire::{self as wire, Pv},
-    tables::unreadable,
+    tables::{AUDIT, BEFORE, ORDERS, unreadable},
 };
 use crate::{
     Error,
     catalog::registry::{Registry, Undone},
 };
-
-/// Number of the first line of the audit of an order → (how many PVs can be taken back, 1 if any was taken out or brought back). Not there
-/// in archives that were made before it.
-pub(super) const ORDERS: TableDefinition<u64, (u64, u8)> = TableDefinition::new("orders");
-/// A row before an order, and what that made of it.
-type Rows<'r> = (&'r [u8], &'r [u8]);
-
-/// (Order, PV) → its rows. Not there in archives that were made before it.
-pub(super) const BEFORE: TableDefinition<(u64, u32), Rows<'static>> = TableDefinition::new("orders_before");
 
 /// A row about a PV: what it was before an order, and what that made of it.
 pub(crate) struct Row {

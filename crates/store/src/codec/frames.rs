@@ -44,7 +44,7 @@ pub(crate) fn without_arrays(record: &Record, rows: Range<usize>) -> Batch {
         Record::Array(batch) => bare(batch, rows),
         Record::Sample(sample) => {
             let mut batch = Batch::new(sample.value.value_type());
-            push(&mut batch, Facts::of(sample));
+            push(&mut batch, FrameFacts::of(sample));
             batch
         }
         Record::LedgerRow(_) | Record::Gap(_) | Record::Metadata(..) => unreachable!("only samples have arrays"),
@@ -59,7 +59,7 @@ pub(crate) fn single<'a>(room: &'a mut Option<Batch>, sample: &Sample) -> &'a Ba
     }
     let batch = room.get_or_insert_with(|| Batch::new(value_type));
     batch.clear();
-    push(batch, Facts::of(sample));
+    push(batch, FrameFacts::of(sample));
     batch
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn are_alike(own: (&Column, Range<usize>), before: (&Column, Range<us
 }
 
 /// Adds a sample with an empty array.
-fn push(samples: &mut Batch, Facts { time, alarm, pulse, stamp }: Facts) {
+fn push(samples: &mut Batch, FrameFacts { time, alarm, pulse, stamp }: FrameFacts) {
     let value = Value::Array(Column::new(ValueType::scalar(samples.value_type().element)));
     let fits = samples.push(&Sample { time, value, alarm: alarm.clone(), pulse, stamp });
     assert!(fits, "it has the type of the others");
@@ -93,21 +93,21 @@ fn push(samples: &mut Batch, Facts { time, alarm, pulse, stamp }: Facts) {
 
 /// What a sample has besides its value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Facts<'a> {
+pub(crate) struct FrameFacts<'a> {
     pub(crate) time: Timestamp,
     pub(crate) alarm: &'a Alarm,
     pub(crate) pulse: u64,
     pub(crate) stamp: Option<Stamp>,
 }
 
-impl<'a> Facts<'a> {
-    pub(crate) fn of(sample: &'a Sample) -> Facts<'a> {
-        Facts { time: sample.time, alarm: &sample.alarm, pulse: sample.pulse, stamp: sample.stamp }
+impl<'a> FrameFacts<'a> {
+    pub(crate) fn of(sample: &'a Sample) -> FrameFacts<'a> {
+        FrameFacts { time: sample.time, alarm: &sample.alarm, pulse: sample.pulse, stamp: sample.stamp }
     }
 
-    pub(crate) fn of_row(batch: &'a Batch, row: usize) -> Facts<'a> {
+    pub(crate) fn of_row(batch: &'a Batch, row: usize) -> FrameFacts<'a> {
         let (alarm, pulse) = (batch.alarms().get(row), *batch.pulses().get(row));
-        Facts { time: batch.times()[row], alarm, pulse, stamp: batch.stamps().get(row) }
+        FrameFacts { time: batch.times()[row], alarm, pulse, stamp: batch.stamps().get(row) }
     }
 }
 
@@ -150,7 +150,7 @@ impl Frames {
     /// written to `difference`. Readers may share what is there; then they keep it, and a copy grows.
     pub(crate) fn offer(
         self: &mut Arc<Self>,
-        facts: Facts,
+        facts: FrameFacts,
         column: &Column,
         range: Range<usize>,
         difference: &mut Vec<u8>,
@@ -160,7 +160,7 @@ impl Frames {
             return Offered::Refused;
         }
         if facts.time == last {
-            let known = Facts::of_row(&self.samples, self.len() - 1);
+            let known = FrameFacts::of_row(&self.samples, self.len() - 1);
             let same = (facts.alarm, facts.pulse) == (known.alarm, known.pulse);
             let mut none = Changes::default();
             if !same || none.add((column, range), self.whole()).is_none() || !none.is_nothing() {
@@ -376,7 +376,7 @@ mod tests {
         let mut differences = Vec::new();
         for row in 1..rows {
             let mut difference = Vec::new();
-            let offered = frames.offer(Facts::of(&sample(row)), &array(row), 0..LEN, &mut difference);
+            let offered = frames.offer(FrameFacts::of(&sample(row)), &array(row), 0..LEN, &mut difference);
             assert!(matches!(offered, Offered::Taken), "row {row}");
             differences.push(difference);
         }
@@ -421,7 +421,7 @@ mod tests {
         let (mut frames, _) = frames(5);
         let mut none = Vec::new();
         let mut offer = |facts: &Sample, array: &Column| {
-            let offered = frames.offer(Facts::of(facts), array, 0..array.len(), &mut none);
+            let offered = frames.offer(FrameFacts::of(facts), array, 0..array.len(), &mut none);
             (matches!(offered, Offered::Refused), matches!(offered, Offered::Repeat), frames.len())
         };
         assert_eq!(offer(&sample(4), &array(4)), (false, true, 5), "a repeat");
@@ -444,7 +444,7 @@ mod tests {
         let mut frames = Frames::beginning_with(Batch::of(&begin));
         let full = (1..BLOCK_ROWS_MAX).find_map(|row| {
             array[0] = noise(row * LEN);
-            let facts = Facts { time: Timestamp::from_nanos(row as i64), ..Facts::of(&first) };
+            let facts = FrameFacts { time: Timestamp::from_nanos(row as i64), ..FrameFacts::of(&first) };
             match frames.offer(facts, &Column::I32(array.clone()), 0..LEN, &mut none) {
                 Offered::TakenAfter(full) => Some(full),
                 _ => None,
@@ -466,7 +466,7 @@ mod tests {
         let (mut all, mut none, first) = (Vec::new(), Vec::new(), sample(0));
         let shared = frames.clone();
         for row in 1..20_000 {
-            let facts = Facts { time: Timestamp::from_nanos(row as i64), ..Facts::of(&first) };
+            let facts = FrameFacts { time: Timestamp::from_nanos(row as i64), ..FrameFacts::of(&first) };
             match frames.offer(facts, &array(row), 0..LEN, &mut none) {
                 Offered::Taken => {}
                 Offered::TakenAfter(full) => all.push(full),

@@ -23,7 +23,7 @@ use super::{
     Best, Effort, PCO_ROWS_MIN, PCO_SAVES_MIN,
     bits::{self, Packed},
     room::Room,
-    window::{self, Look, Window},
+    window::{self, Window, WindowLook},
 };
 use crate::bytes::{Cursor, Malformed, put_blob, put_varint, put_zigzag};
 
@@ -184,7 +184,7 @@ pub(super) struct Plan {
     window: Window,
     /// Bits that a number takes, about.
     pub(super) cost: f64,
-    look: Option<Look>,
+    look: Option<WindowLook>,
     distinct: usize,
 }
 
@@ -198,7 +198,7 @@ impl Plan {
         if whole.width < 2 || !promising() {
             return Plan { window: whole, cost, look: None, distinct: usize::MAX };
         }
-        let look = Look::at(numbers, min, max);
+        let look = WindowLook::at(numbers, min, max);
         let (window, cost) = look.best();
         let distinct = look.distinct();
         Plan { window, cost, look: Some(look), distinct }
@@ -247,7 +247,7 @@ impl Plan {
 }
 
 /// Whether pco may save so much, where a number takes so many bits without it, that it is worth a try.
-fn pco_promises(look: &Look, bits: f64, effort: Effort) -> bool {
+fn pco_promises(look: &WindowLook, bits: f64, effort: Effort) -> bool {
     let sure = match effort {
         Effort::Flush => PCO_SAVES_MIN * 8.0,
         Effort::Merge => PCO_SAVES_MIN * 6.0, // the estimate is one by one, and pco sees some order, too
@@ -260,7 +260,7 @@ pub(crate) fn pco_promises_for(places: &[i64], bytes: usize, effort: Effort) -> 
     let bits = bytes as f64 * 8.0 / places.len().max(1) as f64;
     let promises = |numbers: &[i64]| {
         let (min, max) = window::extremes(numbers);
-        pco_promises(&Look::at(numbers, min, max), bits, effort)
+        pco_promises(&WindowLook::at(numbers, min, max), bits, effort)
     };
     places.len() >= PCO_ROWS_MIN && (promises(places) || promises(Room::default().fill(steps(places))))
 }

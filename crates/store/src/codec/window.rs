@@ -23,7 +23,7 @@ pub(crate) struct Window {
 
 /// What a look at some numbers tells of all.
 #[derive(Clone, Debug)]
-pub(crate) struct Look {
+pub(crate) struct WindowLook {
     min: i64,
     /// The width of the window that leaves none out.
     width: u32,
@@ -31,13 +31,13 @@ pub(crate) struct Look {
     sorted: Vec<u64>,
 }
 
-impl Look {
+impl WindowLook {
     /// At numbers between `min` and `max`.
-    pub(crate) fn at(numbers: &[i64], min: i64, max: i64) -> Look {
+    pub(crate) fn at(numbers: &[i64], min: i64, max: i64) -> WindowLook {
         let stride = numbers.len().div_ceil(LOOKED_AT) | 1; // odd, so that it does not go along with what repeats itself
         let mut sorted: Vec<u64> = numbers.iter().step_by(stride).map(|n| n.wrapping_sub(min) as u64).collect();
         sorted.sort_unstable();
-        Look { min, width: bits::width(max.wrapping_sub(min) as u64), sorted }
+        WindowLook { min, width: bits::width(max.wrapping_sub(min) as u64), sorted }
     }
 
     fn at_share(&self, share: f64) -> u64 {
@@ -126,9 +126,9 @@ pub(crate) fn extremes(numbers: &[i64]) -> (i64, i64) {
 mod tests {
     use super::*;
 
-    fn look(numbers: &[i64]) -> Look {
+    fn look(numbers: &[i64]) -> WindowLook {
         let (min, max) = extremes(numbers);
-        Look::at(numbers, min, max)
+        WindowLook::at(numbers, min, max)
     }
 
     #[test]

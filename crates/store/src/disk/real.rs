@@ -84,26 +84,26 @@ impl RealDisk {
         self.open_files().root(&self.path)
     }
 
-    fn file(&self, key: &str, how: How) -> io::Result<Arc<File>> {
+    fn file(&self, key: &str, how: OpenFor) -> io::Result<Arc<File>> {
         let mut open = self.open_files();
-        if how == How::Write {
+        if how == OpenFor::Write {
             open.refuse_lost(key)?;
         }
         open.clock += 1;
         let now = open.clock;
         if let Some(entry) = open.files.get_mut(key) {
             entry.used = now;
-            entry.pinned |= how == How::Write;
+            entry.pinned |= how == OpenFor::Write;
             return Ok(entry.file.clone());
         }
         let root = open.root(&self.path)?;
         let file = match open_file(&root, key, how) {
-            Err(error) if how == How::Read && error.kind() != io::ErrorKind::NotFound => {
+            Err(error) if how == OpenFor::Read && error.kind() != io::ErrorKind::NotFound => {
                 open_at(&root, key, OFlags::RDONLY)?
             }
             file => file?,
         };
-        if how == How::Read && file.metadata()?.is_dir() {
+        if how == OpenFor::Read && file.metadata()?.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into()); // and is not kept open: a file may take its place
         }
         let file = Arc::new(file);
@@ -113,7 +113,7 @@ impl RealDisk {
                 open.files.remove(&oldest);
             }
         }
-        let entry = OpenFile { file: file.clone(), used: now, pinned: how == How::Write };
+        let entry = OpenFile { file: file.clone(), used: now, pinned: how == OpenFor::Write };
         open.files.insert(key.to_owned(), entry);
         Ok(file)
     }
@@ -138,7 +138,7 @@ impl RealDisk {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum How {
+enum OpenFor {
     Read,
     Write,
 }
@@ -156,8 +156,8 @@ fn open_at(root: &File, key: &str, flags: OFlags) -> io::Result<File> {
     Ok(rustix::fs::openat(root, name(key), flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o666))?.into())
 }
 
-fn open_file(root: &File, key: &str, how: How) -> io::Result<File> {
-    let create = if how == How::Write { OFlags::CREATE } else { OFlags::empty() };
+fn open_file(root: &File, key: &str, how: OpenFor) -> io::Result<File> {
+    let create = if how == OpenFor::Write { OFlags::CREATE } else { OFlags::empty() };
     open_at(root, key, OFlags::RDWR | create)
 }
 
@@ -179,7 +179,7 @@ fn lock_at(root: &File, key: &str) -> io::Result<Option<File>> {
         let file = if key.is_empty() {
             open_at(root, key, OFlags::RDONLY | OFlags::DIRECTORY)?
         } else {
-            open_file(root, key, How::Write)?
+            open_file(root, key, OpenFor::Write)?
         };
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
@@ -202,11 +202,11 @@ impl Objects for RealDisk {
     }
 
     fn read_at(&self, key: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
-        self.file(key, How::Read)?.read_exact_at(bytes, offset)
+        self.file(key, OpenFor::Read)?.read_exact_at(bytes, offset)
     }
 
     fn read_parts_at(&self, key: &str, parts: &mut [(u64, &mut [u8])]) -> io::Result<()> {
-        let file = self.file(key, How::Read)?;
+        let file = self.file(key, OpenFor::Read)?;
         parts.iter_mut().try_for_each(|(offset, bytes)| file.read_exact_at(bytes, *offset))
     }
 
@@ -236,18 +236,18 @@ impl Disk for RealDisk {
     }
 
     fn write_at(&self, key: &str, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.file(key, How::Write)?.write_all_at(bytes, offset)
+        self.file(key, OpenFor::Write)?.write_all_at(bytes, offset)
     }
 
     fn set_len(&self, key: &str, len: u64) -> io::Result<()> {
         if len == 0 {
             self.open_files().lost.remove(key); // it is begun anew
         }
-        self.file(key, How::Write)?.set_len(len)
+        self.file(key, OpenFor::Write)?.set_len(len)
     }
 
     fn allocate(&self, key: &str, len: u64) -> io::Result<()> {
-        let file = self.file(key, How::Write)?;
+        let file = self.file(key, OpenFor::Write)?;
         match rustix::fs::fallocate(&*file, rustix::fs::FallocateFlags::empty(), 0, len) {
             // Some file systems cannot take room beforehand; zeros can.
             Err(Errno::OPNOTSUPP) => write_zeros(&file, len),
@@ -263,7 +263,7 @@ impl Disk for RealDisk {
 
     fn sync(&self, key: &str) -> io::Result<()> {
         self.open_files().refuse_lost(key)?;
-        let file = self.file(key, How::Read)?;
+        let file = self.file(key, OpenFor::Read)?;
         let result = file.sync_data().and_then(|()| self.is_named(key, &file));
         let mut open = self.open_files();
         match (open.files.get_mut(key), &result) {

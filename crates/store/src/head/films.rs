@@ -7,7 +7,7 @@ use sample::{Alarm, Batch, Column, Sample, Value};
 
 use super::lanes::{CHUNK_BYTES, Lanes, Open, Taken, message_bytes};
 use crate::{
-    codec::frames::{self, FRAME_BYTES_MIN, Facts, Frames, Offered, are_alike},
+    codec::frames::{self, FRAME_BYTES_MIN, FrameFacts, Frames, Offered, are_alike},
     head::Chunk,
     log::arrays::Differences,
 };
@@ -22,11 +22,11 @@ pub(super) enum Arrived<'a> {
 }
 
 impl<'a> Arrived<'a> {
-    fn facts(self) -> Facts<'a> {
+    fn facts(self) -> FrameFacts<'a> {
         match self {
-            Arrived::Row(batch, row) => Facts::of_row(batch, row),
-            Arrived::Sample(sample) => Facts::of(sample),
-            Arrived::Shared(batch) => Facts::of_row(batch, 0),
+            Arrived::Row(batch, row) => FrameFacts::of_row(batch, row),
+            Arrived::Sample(sample) => FrameFacts::of(sample),
+            Arrived::Shared(batch) => FrameFacts::of_row(batch, 0),
         }
     }
 

@@ -45,15 +45,15 @@ const EMPTY: Page = Page { rows: [Row { time: 0, value: 0 }; PAGE_ROWS], alarms:
 
 /// Slabs of heads that were flushed, for the heads that come: memory that is there costs less than new memory.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub(crate) struct SlabPool {
     slabs: Mutex<Vec<Box<[Page]>>>,
     slabs_max: usize,
 }
 
-impl Pool {
+impl SlabPool {
     /// Keeps at most so many bytes.
-    pub(crate) fn new(bytes_max: usize) -> Pool {
-        Pool { slabs: Mutex::default(), slabs_max: bytes_max / (SLAB_PAGES * PAGE_BYTES) }
+    pub(crate) fn new(bytes_max: usize) -> SlabPool {
+        SlabPool { slabs: Mutex::default(), slabs_max: bytes_max / (SLAB_PAGES * PAGE_BYTES) }
     }
 
     fn take(&self) -> Box<[Page]> {
@@ -102,7 +102,7 @@ impl Chain {
 /// All pages of a head.
 #[derive(Debug)]
 pub(super) struct Pages {
-    pool: Arc<Pool>,
+    pool: Arc<SlabPool>,
     slabs: Vec<Box<[Page]>>,
     /// How many pages of the slabs were ever used.
     used: u32,
@@ -118,7 +118,7 @@ impl Drop for Pages {
 }
 
 impl Pages {
-    pub(super) fn new(pool: Arc<Pool>) -> Pages {
+    pub(super) fn new(pool: Arc<SlabPool>) -> Pages {
         Pages { pool, slabs: Vec::new(), used: 0, free: NO_PAGE, free_groups: NO_PAGE }
     }
 

@@ -9,13 +9,13 @@ use std::{
 use archive::{PvId, Record};
 use sample::{Alarm, Batch, Column, Quality, Sample, Severity, Stamp, TimeRange, Timestamp, Value};
 
-use super::{Chunk, Head, Pool};
+use super::{Chunk, Head, SlabPool};
 use crate::log::arrays::Differences;
 
 const PV: PvId = PvId(70_000);
 
 fn head() -> Head {
-    Head::new(&Arc::new(Pool::new(0)))
+    Head::new(&Arc::new(SlabPool::new(0)))
 }
 
 fn sample(nanos: i64, value: Value) -> Sample {
@@ -210,7 +210,7 @@ fn the_words_of_alarms_of_arrays_count_as_memory() {
 
 #[test]
 fn memory_that_a_head_takes_is_counted_and_given_back_to_the_next() {
-    let pool = Arc::new(Pool::new(1 << 20));
+    let pool = Arc::new(SlabPool::new(1 << 20));
     for _ in 0..3 {
         let head = Head::new(&pool);
         for pv in 0..1000 {

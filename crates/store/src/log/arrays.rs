@@ -62,13 +62,13 @@ impl Differences {
 
 /// What a file of the log has of the arrays of each PV: the frame of the last one, and how many differences may follow it.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
+pub(crate) struct LoggedArrays {
     lasts: HashMap<PvId, (u64, u32)>,
     /// Single samples on their way; kept for its memory.
     single: Option<Batch>,
 }
 
-impl Written {
+impl LoggedArrays {
     /// Another file begins.
     pub(crate) fn clear(&mut self) {
         self.lasts.clear();
@@ -215,7 +215,7 @@ impl Lasts {
 mod tests {
     use super::*;
     use crate::{
-        head::{Head, Pool},
+        head::{Head, SlabPool},
         log::{Log, scan},
     };
     use sample::{Alarm, Quality, Stamp, Timestamp};
@@ -236,7 +236,7 @@ mod tests {
 
     /// What a log has of so many samples of two PVs, that of the second in batches, and another type in between.
     fn log(rows: usize) -> (Vec<u8>, Vec<(PvId, Record)>) {
-        let (mut log, head) = (Log::new(1, 10, u64::MAX), Head::new(&std::sync::Arc::new(Pool::new(0))));
+        let (mut log, head) = (Log::new(1, 10, u64::MAX), Head::new(&std::sync::Arc::new(SlabPool::new(0))));
         let (mut differences, mut all) = (Differences::default(), Vec::new());
         for row in 0..rows {
             let mut batch = Batch::of(&sample(2 * row));
@@ -293,7 +293,7 @@ mod tests {
     /// No PV has both today; if one had, what follows an array of the archive's own must be read as following that.
     #[test]
     fn arrays_that_the_archive_keeps_for_itself_are_followed_by_others() {
-        let (mut log, head) = (Log::new(1, 10, u64::MAX), Head::new(&std::sync::Arc::new(Pool::new(0))));
+        let (mut log, head) = (Log::new(1, 10, u64::MAX), Head::new(&std::sync::Arc::new(SlabPool::new(0))));
         let (mut differences, mut all) = (Differences::default(), Vec::new());
         for row in 0..100 {
             let record = if row % 7 == 3 { Record::LedgerRow } else { Record::Sample };
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn each_file_begins_with_whole_arrays() {
-        let (mut log, head) = (Log::new(1, 10, 5000), Head::new(&std::sync::Arc::new(Pool::new(0))));
+        let (mut log, head) = (Log::new(1, 10, 5000), Head::new(&std::sync::Arc::new(SlabPool::new(0))));
         let mut differences = Differences::default();
         for row in 0..1000 {
             let records = [(PvId(1), Record::Sample(sample(row)))];

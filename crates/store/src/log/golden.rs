@@ -7,7 +7,7 @@ use sample::{
 };
 
 use crate::{
-    head::{Head, Pool},
+    head::{Head, SlabPool},
     log::{
         Log,
         arrays::{Differences, Lasts, Logged},
@@ -159,7 +159,7 @@ fn the_golden_file_of_arrays_is_read_to_the_last_bit() {
 
 #[test]
 fn the_golden_file_of_arrays_is_what_is_written() {
-    let (mut log, head) = (Log::new(43, 7, u64::MAX), Head::new(&std::sync::Arc::new(Pool::new(0))));
+    let (mut log, head) = (Log::new(43, 7, u64::MAX), Head::new(&std::sync::Arc::new(SlabPool::new(0))));
     let mut differences = Differences::default();
     for (index, records) in arrays().iter().enumerate() {
         head.append(records, &mut differences);

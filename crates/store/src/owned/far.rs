@@ -47,19 +47,23 @@ impl Objects for Far {
 
 /// A segment on the own disk.
 #[derive(Debug)]
-pub(crate) struct Near {
+pub(crate) struct NearSegment {
     disk: Arc<dyn Disk>,
     outbox: Arc<Outbox>,
     leaving: Arc<Mutex<Vec<(u64, Leaving)>>>,
 }
 
-impl Near {
-    pub(crate) fn new(disk: Arc<dyn Disk>, outbox: Arc<Outbox>, leaving: Arc<Mutex<Vec<(u64, Leaving)>>>) -> Near {
-        Near { disk, outbox, leaving }
+impl NearSegment {
+    pub(crate) fn new(
+        disk: Arc<dyn Disk>,
+        outbox: Arc<Outbox>,
+        leaving: Arc<Mutex<Vec<(u64, Leaving)>>>,
+    ) -> NearSegment {
+        NearSegment { disk, outbox, leaving }
     }
 }
 
-impl Objects for Near {
+impl Objects for NearSegment {
     fn len(&self, key: &str) -> io::Result<u64> {
         self.disk.len(key)
     }

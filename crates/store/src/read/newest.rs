@@ -23,7 +23,7 @@ use crate::{
     catalog::deletion::Deletions,
     health::Counters,
     read::parts::{Lookup, Summaries},
-    segment::{Pages, Segment},
+    segment::{CachedPages, Segment},
 };
 
 /// From so many segments on that were looked into, the newest sample is worth keeping.
@@ -40,12 +40,12 @@ const PAGES_BYTES_MAX: usize = 4 << 20;
 pub(crate) struct Newest {
     kept: Mutex<HashMap<PvId, Kept>>,
     imports: AtomicU64,
-    pages: Pages,
+    pages: CachedPages,
 }
 
 impl Default for Newest {
     fn default() -> Newest {
-        Newest { kept: Mutex::default(), imports: AtomicU64::default(), pages: Pages::within(PAGES_BYTES_MAX) }
+        Newest { kept: Mutex::default(), imports: AtomicU64::default(), pages: CachedPages::within(PAGES_BYTES_MAX) }
     }
 }
 
@@ -142,7 +142,7 @@ struct Search<'a> {
     counters: &'a Arc<Counters>,
     /// What of a segment nobody may see, if ranges of the PV were deleted.
     hidden: Option<&'a Deletions>,
-    pages: &'a Pages,
+    pages: &'a CachedPages,
     /// Segments whose directory was asked.
     looks: usize,
     /// A segment could not be read: what is found is not to be remembered.

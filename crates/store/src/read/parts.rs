@@ -29,7 +29,7 @@ use crate::{
     free_lists,
     head::{Chunk, Piece},
     health::Counters,
-    segment::{Entry, Pyramid, Record, Segment, Table},
+    segment::{DirectoryRecord, Entry, Pyramid, Segment, Table},
 };
 
 /// One of arrays takes no more that would make it larger than this, unless it is a single one: of frames no more are made at once, and
@@ -70,11 +70,11 @@ pub(crate) enum Source {
     /// In memory.
     Memory(Arc<Batch>, Range<usize>),
     /// In memory, as frames.
-    Frames(Box<Film>),
+    Frames(Box<PlayedFrames>),
     /// In a segment that may hold some.
     Segment(Lookup),
     /// In a segment that does, says its directory.
-    Found(Lookup, Record),
+    Found(Lookup, DirectoryRecord),
     /// In blocks whose index was read.
     Blocks(Blocks),
     /// In stretches of time whose summaries were read.
@@ -83,7 +83,7 @@ pub(crate) enum Source {
 
 /// Frames that are being played.
 #[derive(Debug)]
-pub(crate) struct Film {
+pub(crate) struct PlayedFrames {
     player: Player,
     /// Where in its segment their block is; 0 of those in a head.
     offset: u64,
@@ -91,10 +91,10 @@ pub(crate) struct Film {
     hidden: Hidden,
 }
 
-impl Film {
+impl PlayedFrames {
     /// Those of a head.
-    fn of_head(player: Player) -> Film {
-        Film { player, offset: 0, hidden: Hidden::default() }
+    fn of_head(player: Player) -> PlayedFrames {
+        PlayedFrames { player, offset: 0, hidden: Hidden::default() }
     }
 }
 
@@ -133,7 +133,7 @@ pub(crate) struct Memory {
     levels: Remembered<Pyramid>,
     indexes: Remembered<Index>,
     /// By the number of the segment and where in it the block is.
-    cuts: Remembered<Cut, (u64, u64)>,
+    cuts: Remembered<CutPieces, (u64, u64)>,
     outlines: Remembered<Outline, (u64, u64)>,
 }
 
@@ -148,7 +148,7 @@ pub(crate) enum Pieces {
 
 /// What the pieces of a block amount to into which edges cut it.
 #[derive(Debug)]
-struct Cut {
+struct CutPieces {
     edges: Box<[Timestamp]>,
     pieces: Box<[Summary]>,
 }
@@ -173,9 +173,9 @@ impl Default for Memory {
     }
 }
 
-impl Remember for Cut {
+impl Remember for CutPieces {
     fn bytes(&self) -> usize {
-        size_of_val(&*self.edges) + size_of_val(&*self.pieces) + size_of::<Cut>()
+        size_of_val(&*self.edges) + size_of_val(&*self.pieces) + size_of::<CutPieces>()
     }
 }
 
@@ -216,7 +216,7 @@ impl Part {
         let t0 = *chunk.times().get(rows.start)?;
         let source = match chunk {
             Chunk::Rows(batch) => Source::Memory(batch, rows),
-            Chunk::Frames(frames) => Source::Frames(Box::new(Film::of_head(frames.play(rows)))),
+            Chunk::Frames(frames) => Source::Frames(Box::new(PlayedFrames::of_head(frames.play(rows)))),
         };
         Some(Part { t0, order, source })
     }
@@ -327,7 +327,7 @@ impl Part {
             Opened::Frames(mut player) => {
                 let rows = rows_within(player.samples(), range);
                 player.cut_to(rows);
-                let film = Film { player: *player, offset, hidden };
+                let film = PlayedFrames { player: *player, offset, hidden };
                 Ok(film.player.next().map_or(Step::Looked, |(_, t0)| {
                     let source = Source::Frames(Box::new(film));
                     Step::Frames(Box::new(Part { t0, order: self.order, source }))
@@ -467,7 +467,7 @@ fn open(order: Order, batch: Arc<Batch>, rows: Range<usize>) -> Step {
 
 impl Lookup {
     /// The rows of levels that serve, if there are such that can be read.
-    fn rows(&self, record: &Record, range: TimeRange) -> Option<Vec<Summary>> {
+    fn rows(&self, record: &DirectoryRecord, range: TimeRange) -> Option<Vec<Summary>> {
         let Summaries::Read(Binned { edges, width: Some(width), memory }) = &self.summaries else { return None };
         let rows = self.segment.rows(record, (edges, *width), range, &memory.levels);
         let mut rows = rows.map_err(|error| self.note(error)).ok().flatten()?;
@@ -476,7 +476,7 @@ impl Lookup {
     }
 
     /// The blocks of the PV that may have samples within the range.
-    fn index(&self, record: &Record, range: TimeRange) -> Result<Listed, Error> {
+    fn index(&self, record: &DirectoryRecord, range: TimeRange) -> Result<Listed, Error> {
         let Summaries::Read(Binned { memory, .. }) = &self.summaries else {
             return Ok(Listed::Own(self.read_index(record, Table::Index)?.within(record, range)));
         };
@@ -494,7 +494,7 @@ impl Lookup {
 
     /// The blocks of the PV, and their summaries if these are the last table that is wanted. If they cannot be read the blocks go
     /// without.
-    fn read_index(&self, record: &Record, last: Table) -> Result<Index, Error> {
+    fn read_index(&self, record: &DirectoryRecord, last: Table) -> Result<Index, Error> {
         let tables = self.segment.tables(record, Table::Index, last).map_err(|error| self.note(error))?;
         let entries = tables.index().map_err(|error| self.note(error))?;
         let summaries = match last {
@@ -573,7 +573,7 @@ impl Index {
     }
 
     /// Those that overlap a range.
-    fn within(mut self, record: &Record, range: TimeRange) -> Index {
+    fn within(mut self, record: &DirectoryRecord, range: TimeRange) -> Index {
         if !(range.contains(record.t0) && range.contains(record.t1)) {
             self.entries.retain(|entry| overlap(entry.t0, entry.t1, range));
             self.summaries.retain(|summary| overlap(summary.t0, summary.t1, range));
@@ -666,7 +666,7 @@ impl Drop for Listed {
 #[derive(Debug)]
 pub(crate) struct Rows {
     lookup: Lookup,
-    record: Record,
+    record: DirectoryRecord,
     summaries: Vec<Summary>,
     next: usize,
     /// The blocks of the next row, if its summary does not serve.
@@ -682,7 +682,7 @@ impl Drop for Rows {
 }
 
 impl Rows {
-    fn new(lookup: Lookup, record: Record, summaries: Vec<Summary>) -> Rows {
+    fn new(lookup: Lookup, record: DirectoryRecord, summaries: Vec<Summary>) -> Rows {
         Rows { lookup, record, summaries, next: 0, open: None, index: None }
     }
 
@@ -824,7 +824,7 @@ impl Blocks {
             }),
         };
         if let Ok(pieces) = &pieces {
-            memory.cuts.put(place, Arc::new(Cut { edges: edges.into(), pieces: pieces.as_slice().into() }));
+            memory.cuts.put(place, Arc::new(CutPieces { edges: edges.into(), pieces: pieces.as_slice().into() }));
         }
         Some(pieces.map(Pieces::Read).map_err(|error| self.lookup.note_damage(error)))
     }

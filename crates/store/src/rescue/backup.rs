@@ -13,9 +13,9 @@
 //! have been merged from goes to `quarantine/`. An unchanged file is known by its name, its length, its beginning and its end, and by
 //! having been verified when it was copied (`backup/state.rs`).
 
-mod folder;
+pub(crate) mod folder;
 mod log;
-mod segment;
+pub(crate) mod segment;
 mod state;
 
 use std::{
@@ -284,6 +284,6 @@ fn unread(key: &str, source: io::Error) -> Unfinished {
     }
 }
 
-fn unwritten(key: &str, source: io::Error) -> Error {
+pub(crate) fn unwritten(key: &str, source: io::Error) -> Error {
     Error::Io { doing: "write to the backup", path: key.to_owned(), source }
 }

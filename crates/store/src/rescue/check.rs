@@ -27,7 +27,9 @@ use crate::{
     disk::{Disk, RealDisk},
     log::{files::Listed, format},
     places::tables_key,
-    segment::{Entry, LevelsCheck, Record, Segment, Table, format::HEADER_LEN, manifest::Manifest, week, whose::Whose},
+    segment::{
+        DirectoryRecord, Entry, LevelsCheck, Segment, Table, format::HEADER_LEN, manifest::Manifest, week, whose::Whose,
+    },
 };
 
 /// How far a check has come.
@@ -335,7 +337,7 @@ impl<P: FnMut(Progress)> Check<'_, P> {
     }
 
     /// Reads the blocks of a PV and gives the byte at which they end; none if the index cannot be read.
-    fn pv(&mut self, segment: &Segment, record: &Record) -> Result<Option<u64>, Error> {
+    fn pv(&mut self, segment: &Segment, record: &DirectoryRecord) -> Result<Option<u64>, Error> {
         let tables = segment.tables(record, Table::Index, Table::Levels)?;
         let entries = match tables.index() {
             Ok(entries) => entries,

@@ -9,7 +9,7 @@ use crate::{
     Error,
     catalog::{tables::Position, unfinished::Tail},
     disk::{Disk, fault_of_file, quarantine::QUARANTINE},
-    head::{Head, Pool},
+    head::{Head, SlabPool},
     log::{
         arrays::{Differences, Lasts},
         files, format,
@@ -42,7 +42,7 @@ pub(crate) struct Recovered {
 
 impl Recovered {
     /// Of a log that begins with that frame, where nothing is to be replayed.
-    pub(crate) fn nothing(first: u64, position: Position, pages: &Arc<Pool>, tail: Tail) -> Recovered {
+    pub(crate) fn nothing(first: u64, position: Position, pages: &Arc<SlabPool>, tail: Tail) -> Recovered {
         Recovered {
             head: Head::new(pages),
             next_frame: first,
@@ -61,7 +61,7 @@ impl Recovered {
 pub(crate) fn replay(
     disk: &Arc<dyn Disk>,
     position: Position,
-    pages: &Arc<Pool>,
+    pages: &Arc<SlabPool>,
     tail: Tail,
 ) -> Result<Recovered, Error> {
     let io = |source| Error::Io { doing: "read and sync the folder", path: format::FOLDER.to_owned(), source };

@@ -2,7 +2,7 @@
 
 use archive::{Action, AuditRecord, By, DataFate, PvEntry, PvId, RemovedPv, UNDO_FOR, UndoPlan, UndoStep, UndoTo};
 
-use super::{Given, removal};
+use super::{GivenNames, removal};
 use crate::{
     Error, Writer,
     catalog::{
@@ -19,7 +19,7 @@ impl Writer {
             let plan = plan.filter(|plan| plan.order.by.at.saturating_add(UNDO_FOR) >= by.at);
             let plan = plan.ok_or(Error::NoOrder { number })?;
             let detail = format!("order {number}, {}", plan.order.action.name());
-            let mut undoing = Undoing { registry, names: Given::over(registry), change, by, detail };
+            let mut undoing = Undoing { registry, names: GivenNames::over(registry), change, by, detail };
             plan.steps.iter().try_for_each(|step| undoing.take(step))?;
             let done = plan.steps.iter().filter(|step| !matches!(step.to, UndoTo::Refused(_)));
             change.undone.pvs = done.map(|step| step.pv).collect();
@@ -33,7 +33,7 @@ impl Writer {
 /// A change that takes an order back.
 struct Undoing<'a> {
     registry: &'a Registry,
-    names: Given<'a>,
+    names: GivenNames<'a>,
     change: &'a mut Change,
     by: &'a By,
     /// What the audit says.

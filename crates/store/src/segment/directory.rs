@@ -42,7 +42,7 @@ impl Table {
 
 /// What the directory knows of a PV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Record {
+pub(crate) struct DirectoryRecord {
     pub(crate) pv: PvId,
     pub(crate) blocks: u32,
     pub(crate) samples: u64,
@@ -57,7 +57,7 @@ pub(crate) struct Record {
     pub(crate) checks: [u64; TABLES],
 }
 
-impl Record {
+impl DirectoryRecord {
     /// How many bytes all its tables have.
     pub(crate) fn tables_len(&self) -> u64 {
         self.lens.iter().map(|len| u64::from(*len)).sum()
@@ -151,14 +151,14 @@ impl Footer {
     }
 }
 
-pub(super) fn put_page(out: &mut Vec<u8>, records: &[Record]) {
+pub(super) fn put_page(out: &mut Vec<u8>, records: &[DirectoryRecord]) {
     let mut bytes = Vec::with_capacity(records.len() * RECORD_LEN);
     records.iter().for_each(|record| put_record(&mut bytes, record));
     out.extend_from_slice(&xxh3_64(&bytes).to_le_bytes());
     out.extend_from_slice(&bytes);
 }
 
-fn put_record(out: &mut Vec<u8>, record: &Record) {
+fn put_record(out: &mut Vec<u8>, record: &DirectoryRecord) {
     out.extend_from_slice(&record.pv.0.to_le_bytes());
     out.extend_from_slice(&record.blocks.to_le_bytes());
     out.extend_from_slice(&record.samples.to_le_bytes());
@@ -179,12 +179,12 @@ pub(super) fn checked_page(page: &[u8]) -> Result<&[u8], Malformed> {
     if xxh3_64(records) == check { Ok(records) } else { Err(Malformed("it has another checksum")) }
 }
 
-pub(crate) fn take_records(records: &[u8]) -> Result<Vec<Record>, Malformed> {
+pub(crate) fn take_records(records: &[u8]) -> Result<Vec<DirectoryRecord>, Malformed> {
     records.chunks(RECORD_LEN).map(|record| take_record(&mut Cursor::new(record))).collect()
 }
 
 /// The record of one PV among those of a page, without taking apart the others.
-pub(super) fn find_record(records: &[u8], pv: PvId) -> Result<Option<Record>, Malformed> {
+pub(super) fn find_record(records: &[u8], pv: PvId) -> Result<Option<DirectoryRecord>, Malformed> {
     for record in records.chunks(RECORD_LEN) {
         if Cursor::new(record).u32()? == pv.0 {
             return take_record(&mut Cursor::new(record)).map(Some);
@@ -193,8 +193,8 @@ pub(super) fn find_record(records: &[u8], pv: PvId) -> Result<Option<Record>, Ma
     Ok(None)
 }
 
-fn take_record(cursor: &mut Cursor) -> Result<Record, Malformed> {
-    let record = Record {
+fn take_record(cursor: &mut Cursor) -> Result<DirectoryRecord, Malformed> {
+    let record = DirectoryRecord {
         pv: PvId(cursor.u32()?),
         blocks: cursor.u32()?,
         samples: cursor.u64()?,

@@ -3,7 +3,7 @@
 use archive::PvId;
 use sample::{Timestamp, ValueType};
 
-use super::{Entry, Record, tables};
+use super::{DirectoryRecord, Entry, tables};
 use crate::{Summary, bytes::Malformed};
 
 pub(crate) use super::{
@@ -19,7 +19,8 @@ pub(crate) fn take_index(bytes: &[u8], end: u64) -> Result<Vec<Entry>, Malformed
     let (t0, t1) = (Timestamp::MIN, Timestamp::MAX);
     let (lens, checks) = ([0; 3], [0; 3]);
     let pv = PvId(1);
-    let record = Record { pv, blocks, samples: 0, t0, t1, blocks_at: 64, tables_at: end, lens, only: 0, checks };
+    let record =
+        DirectoryRecord { pv, blocks, samples: 0, t0, t1, blocks_at: 64, tables_at: end, lens, only: 0, checks };
     tables::take_index(bytes, &record, end)
 }
 

@@ -75,7 +75,7 @@ fn text(segment: &Segment) -> String {
         writeln!(text, "name {} {} {:?}", named.pv.0, named.name, named.row).unwrap();
     }
     for record in segment.records().unwrap() {
-        let Record { pv, blocks, samples, t0, t1, .. } = record;
+        let DirectoryRecord { pv, blocks, samples, t0, t1, .. } = record;
         writeln!(text, "PV {}: {blocks} blocks, {samples} samples from {t0} to {t1}", pv.0).unwrap();
         let tables = segment.tables(&record, Table::Index, Table::Summaries).unwrap();
         let entries = tables.index().unwrap();

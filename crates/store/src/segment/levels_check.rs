@@ -18,12 +18,12 @@ const SQUARES_ROUNDING: f64 = 1e-9;
 /// Compares the levels of a PV with its blocks, as they come.
 #[derive(Debug, Default)]
 pub(crate) struct LevelsCheck {
-    levels: Vec<Beside>,
+    levels: Vec<LevelRow>,
 }
 
 /// A level, and the row that its samples have come to.
 #[derive(Debug)]
-struct Beside {
+struct LevelRow {
     width: i64,
     rows: std::vec::IntoIter<Summary>,
     current: Option<Summary>,
@@ -38,7 +38,7 @@ impl LevelsCheck {
         }
         let read = |level: Level| {
             let rows: Vec<Summary> = level.rows(table, samples)?.all().collect();
-            Ok(Beside { width: level.width, rows: rows.into_iter(), current: None, agrees: true })
+            Ok(LevelRow { width: level.width, rows: rows.into_iter(), current: None, agrees: true })
         };
         Ok(LevelsCheck { levels: Level::all(table)?.into_iter().map(read).collect::<Result<_, Malformed>>()? })
     }
@@ -61,7 +61,7 @@ impl LevelsCheck {
 
     /// After the last block: the lengths in nanoseconds of the stretches whose rows are not those of the samples.
     pub(crate) fn finish(self) -> Vec<i64> {
-        let wrong = |mut level: Beside| {
+        let wrong = |mut level: LevelRow| {
             level.end_row();
             (!level.agrees || level.rows.next().is_some()).then_some(level.width)
         };
@@ -69,7 +69,7 @@ impl LevelsCheck {
     }
 }
 
-impl Beside {
+impl LevelRow {
     fn add(&mut self, summary: &Summary) {
         match &mut self.current {
             Some(row) if stretch(row.t0, self.width) == stretch(summary.t0, self.width) => row.add(summary),

@@ -18,7 +18,7 @@ use sample::{Batch, TimeRange, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
-    Entry, Manifest, Named, Record, Stream, Table,
+    DirectoryRecord, Entry, Manifest, Named, Stream, Table,
     directory::{self, BadFooter, Footer},
     levels::Level,
     levels_check::LevelsCheck,
@@ -72,7 +72,7 @@ pub(crate) struct Segment {
 pub(crate) struct Page(Box<[u8]>);
 
 /// Such pages, by the number of the segment and theirs in it.
-pub(crate) type Pages = Remembered<Page, (u64, usize)>;
+pub(crate) type CachedPages = Remembered<Page, (u64, usize)>;
 
 impl Remember for Page {
     fn bytes(&self) -> usize {
@@ -161,7 +161,7 @@ impl Segment {
     }
 
     /// The whole directory.
-    pub(crate) fn records(&self) -> Result<Vec<Record>, Error> {
+    pub(crate) fn records(&self) -> Result<Vec<DirectoryRecord>, Error> {
         let mut records = Vec::new();
         for page in 0..self.footer()?.first_pvs.len() {
             records.extend(self.page(page)?);
@@ -170,12 +170,12 @@ impl Segment {
     }
 
     /// The records of one page of the directory.
-    pub(crate) fn page(&self, page: usize) -> Result<Vec<Record>, Error> {
+    pub(crate) fn page(&self, page: usize) -> Result<Vec<DirectoryRecord>, Error> {
         self.with_page(page, directory::take_records)
     }
 
     /// What the directory says about a PV.
-    pub(crate) fn record(&self, pv: PvId) -> Result<Option<Record>, Error> {
+    pub(crate) fn record(&self, pv: PvId) -> Result<Option<DirectoryRecord>, Error> {
         let Some(page) = self.page_of(pv)? else { return Ok(None) };
         self.with_page(page, |records| directory::find_record(records, pv))
     }
@@ -189,7 +189,7 @@ impl Segment {
     }
 
     /// The same for who asks for many PVs, most of which share their page with the one before.
-    pub(crate) fn record_by(&self, pv: PvId, pages: &Pages) -> Result<Option<Record>, Error> {
+    pub(crate) fn record_by(&self, pv: PvId, pages: &CachedPages) -> Result<Option<DirectoryRecord>, Error> {
         let Some(page) = self.page_of(pv)? else { return Ok(None) };
         let place = (self.number, page);
         let known = match pages.get(place) {
@@ -217,7 +217,7 @@ impl Segment {
     }
 
     /// The tables of a PV from one to another, in one read; each is verified when it is taken from them.
-    pub(crate) fn tables(&self, record: &Record, first: Table, last: Table) -> Result<Tables<'_>, Error> {
+    pub(crate) fn tables(&self, record: &DirectoryRecord, first: Table, last: Table) -> Result<PvTables<'_>, Error> {
         let (start, ..) = record.table(first);
         let (last_at, last_len, _) = record.table(last);
         let len = (last_at + u64::from(last_len)).saturating_sub(start);
@@ -226,14 +226,14 @@ impl Segment {
         if len > 0 {
             self.read_into(record.tables_at.saturating_add(start), len, &mut bytes)?;
         }
-        Ok(Tables { segment: self, record: *record, start, bytes })
+        Ok(PvTables { segment: self, record: *record, start, bytes })
     }
 
     /// Rows of levels that tell of all samples of a range, the fewest that no edge within it cuts; none if there is no level of whose
     /// stretches `width` nanoseconds are a multiple, as all edges are.
     pub(crate) fn rows(
         &self,
-        record: &Record,
+        record: &DirectoryRecord,
         (edges, width): (&[Timestamp], i64),
         range: TimeRange,
         remembered: &Remembered<Pyramid>,
@@ -261,7 +261,7 @@ impl Segment {
     }
 
     /// The levels of a PV, down to the one that serves.
-    fn pyramid(&self, record: &Record, width: i64) -> Result<Pyramid, Error> {
+    fn pyramid(&self, record: &DirectoryRecord, width: i64) -> Result<Pyramid, Error> {
         let (at, len, _) = record.table(Table::Levels);
         let malformed = |Malformed(reason)| self.corrupt(format!("the levels of PV {}: {reason}", record.pv.0));
         let at = record.tables_at.saturating_add(at);
@@ -279,18 +279,18 @@ impl Segment {
     }
 
     /// The blocks of a PV, in the order of their writing.
-    pub(crate) fn index(&self, record: &Record) -> Result<Vec<Entry>, Error> {
+    pub(crate) fn index(&self, record: &DirectoryRecord) -> Result<Vec<Entry>, Error> {
         self.tables(record, Table::Index, Table::Index)?.index()
     }
 
     /// The only block of a PV that has no index.
-    pub(crate) fn only(&self, record: &Record) -> Result<Option<Entry>, Error> {
+    pub(crate) fn only(&self, record: &DirectoryRecord) -> Result<Option<Entry>, Error> {
         let only = record.only(self.footer()?.tables_at);
         only.map_err(|Malformed(reason)| self.corrupt(format!("the record of PV {}: {reason}", record.pv.0)))
     }
 
     /// The blocks of a PV with an index, for a merge, which reads the tables of all PVs one behind the other.
-    pub(crate) fn index_by(&self, record: &Record, tables: &mut Stream) -> Result<Vec<Entry>, Error> {
+    pub(crate) fn index_by(&self, record: &DirectoryRecord, tables: &mut Stream) -> Result<Vec<Entry>, Error> {
         let (at, len, check) = record.table(Table::Index);
         let end = self.footer()?.tables_at;
         let bytes = tables.bytes(self, record.tables_at.saturating_add(at), len as usize)?;
@@ -509,21 +509,21 @@ pub(crate) struct Identity {
 }
 
 /// Tables of one PV that were read together.
-pub(crate) struct Tables<'a> {
+pub(crate) struct PvTables<'a> {
     segment: &'a Segment,
-    record: Record,
+    record: DirectoryRecord,
     /// Where the first that was read begins among them.
     start: u64,
     bytes: Vec<u8>,
 }
 
-impl Drop for Tables<'_> {
+impl Drop for PvTables<'_> {
     fn drop(&mut self) {
         free_lists::give(std::mem::take(&mut self.bytes));
     }
 }
 
-impl Tables<'_> {
+impl PvTables<'_> {
     /// The blocks of the PV, in the order of their writing.
     pub(crate) fn index(&self) -> Result<Vec<Entry>, Error> {
         if let Some(only) = self.segment.only(&self.record)? {

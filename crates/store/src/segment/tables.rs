@@ -12,7 +12,7 @@
 
 use sample::{Element, Severity, Shape, Timestamp, ValueType};
 
-use super::{Entry, Record};
+use super::{DirectoryRecord, Entry};
 use crate::{
     Summary,
     block::format::BLOCK_HEADER_LEN,
@@ -172,7 +172,7 @@ pub(super) fn put_index(out: &mut Vec<u8>, entries: &[Entry]) {
 }
 
 /// The blocks of a PV. `end` is where the blocks of the segment end: none reaches beyond it.
-pub(crate) fn take_index(bytes: &[u8], record: &Record, end: u64) -> Result<Vec<Entry>, Malformed> {
+pub(crate) fn take_index(bytes: &[u8], record: &DirectoryRecord, end: u64) -> Result<Vec<Entry>, Malformed> {
     let room = end.checked_sub(record.blocks_at).ok_or(Malformed("its blocks lie beyond all blocks"))?;
     let rows_max = usize::try_from(room / BLOCK_HEADER_LEN as u64).unwrap_or(usize::MAX);
     let mut table = TableReader::new(bytes, rows_max)?;

@@ -84,16 +84,16 @@ fn a_single_block_is_found_by_its_record_alone() {
     }
     let good = records[1];
     let bad = [
-        Record { blocks: 2, ..good },
-        Record { samples: 1 << 32, ..good },
-        Record { only: good.only + 1, ..good },
-        Record { only: good.only & 0xff_ffff | 14 << 24, ..good },
-        Record { blocks_at: u64::MAX, ..good },
+        DirectoryRecord { blocks: 2, ..good },
+        DirectoryRecord { samples: 1 << 32, ..good },
+        DirectoryRecord { only: good.only + 1, ..good },
+        DirectoryRecord { only: good.only & 0xff_ffff | 14 << 24, ..good },
+        DirectoryRecord { blocks_at: u64::MAX, ..good },
     ];
     assert!(bad.iter().all(|record| record.only(end).is_err()));
-    assert_eq!(Record { lens: [9, 0, 0], ..good }.only(end), Ok(None), "an index goes before");
+    assert_eq!(DirectoryRecord { lens: [9, 0, 0], ..good }.only(end), Ok(None), "an index goes before");
     let large = Entry { len: 1 << 24, ..segment.only(&good).unwrap().unwrap() };
-    assert!(!Record { only: 0, ..good }.put_only(&large), "its length has no room");
+    assert!(!DirectoryRecord { only: 0, ..good }.put_only(&large), "its length has no room");
 }
 
 /// Sixty PVs on two pages of the directory; the first of them has levels.

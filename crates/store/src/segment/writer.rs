@@ -7,7 +7,7 @@ use sample::{Batch, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
-    Entry, Manifest, Named, Record, Table,
+    DirectoryRecord, Entry, Manifest, Named, Table,
     directory::{Footer, footer_bytes, put_page},
     levels::LevelsWriter,
     names::names_bytes,
@@ -42,7 +42,7 @@ pub(crate) struct SegmentWriter {
     /// Whether the next blocks of a flush are many.
     many: bool,
     /// Of the PVs before the current one. Offsets of tables count from the first table until the blocks are all written.
-    records: Vec<Record>,
+    records: Vec<DirectoryRecord>,
     tables: Vec<u8>,
 }
 
@@ -58,9 +58,9 @@ struct Current {
 
 impl Current {
     /// Writes its tables; where they lie is counted from the first table. What comes next begins with nothing.
-    fn finish(&mut self, tables: &mut Vec<u8>) -> Record {
+    fn finish(&mut self, tables: &mut Vec<u8>) -> DirectoryRecord {
         let Current { pv, blocks_at, ref entries, ref summaries, ref mut levels } = *self;
-        let mut record = Record {
+        let mut record = DirectoryRecord {
             pv,
             blocks: entries.len() as u32,
             samples: entries.iter().map(|entry| u64::from(entry.count)).sum(),

@@ -163,6 +163,8 @@ impl Import {
             }
         }
         self.show();
+        let registry = engine.registry();
+        facts.metadata.keys().for_each(|(pv, _)| registry.touches.note(*pv));
         Ok(imported)
     }
 

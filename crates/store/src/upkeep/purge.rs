@@ -19,7 +19,7 @@ use crate::{
     catalog::deletion::{Deletions, Hidden, Hiding},
     engine::Engine,
     read::parts::{Lookup, Summaries},
-    segment::{Entry, Record, Segment},
+    segment::{DirectoryRecord, Entry, Segment},
     upkeep::compact::Compaction,
 };
 
@@ -291,7 +291,7 @@ impl Engine {
 }
 
 /// Where the samples of a PV lie in a segment; none if there are none or nobody can find them any more.
-fn readable(segment: &Segment, pv: PvId) -> Result<Option<(Record, Vec<Entry>)>, Error> {
+fn readable(segment: &Segment, pv: PvId) -> Result<Option<(DirectoryRecord, Vec<Entry>)>, Error> {
     let find = || segment.record(pv)?.map(|record| Ok((record, segment.index(&record)?))).transpose();
     match find() {
         Err(Error::CorruptSegment { .. } | Error::UnreadSegment { .. }) => Ok(None),

@@ -25,7 +25,7 @@ use crate::{
     engine::Engine,
     read::parts::Summaries,
     segment::{
-        Record, Segment, Stream,
+        DirectoryRecord, Segment, Stream,
         manifest::{Level, Manifest},
         week,
     },
@@ -243,7 +243,7 @@ impl Engine {
     fn trimming(
         &self,
         segment: &Segment,
-        record: &Record,
+        record: &DirectoryRecord,
         tables: &mut Stream,
         expired: &Expired,
     ) -> Result<Option<Trimming>, Error> {

@@ -13,7 +13,7 @@ use crate::{
     Error, Scrub,
     catalog::copy::read_file,
     engine::Engine,
-    segment::{LevelsCheck, Record, Segment, Table},
+    segment::{DirectoryRecord, LevelsCheck, Segment, Table},
     upkeep::stop::Stop,
 };
 
@@ -119,7 +119,7 @@ impl Pass<'_> {
     }
 
     /// What was made of samples says something else than they do.
-    fn wrong(&mut self, segment: &Segment, record: &Record, what: &str) {
+    fn wrong(&mut self, segment: &Segment, record: &DirectoryRecord, what: &str) {
         let (key, pv) = (&segment.manifest.key, record.pv.0);
         self.finding(&format!("the segment {key}: {what} of PV {pv} is not that of its samples"));
     }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shared::{Epoch, Local, LogRun, Owner, Part, Standing};
+use shared::{Epoch, Local, LogRun, Owner, OwnerStanding, Part};
 
 use crate::{
     Error,
@@ -15,7 +15,7 @@ use crate::{
     engine::Engine,
     log::files,
     outbox::taken_by,
-    owned::{Leaving, Owned},
+    owned::{Leaving, Owned, Silence},
 };
 
 /// Whoever closes a store waits so long before he looks again whether all is shipped.
@@ -105,16 +105,24 @@ impl Engine {
                 self.counters.durable.fetch_max(appended, Relaxed);
             }
         }
-        let detached = matches!(owner.standing(), Standing::Detached { .. });
+        let detached = matches!(owner.standing(), OwnerStanding::Detached { .. });
         {
-            let mut since = owned.detached.lock().expect("no holder of this lock panics");
-            *since = detached.then(|| since.unwrap_or_else(Instant::now));
+            let mut silence = owned.detached.lock().expect("no holder of this lock panics");
+            let before = silence.take().filter(|_| detached);
+            let why = result.as_ref().err().map(|error| match error {
+                shared::Error::Unknown { reason, .. } => reason.clone(),
+                error => error.to_string(),
+            });
+            *silence = detached.then(|| {
+                let (since, told) = before.map_or((Instant::now(), String::new()), |before| (before.since, before.why));
+                Silence { since, why: why.unwrap_or(told) }
+            });
         }
         self.let_go(owned);
         let trouble = match result {
             Ok(()) => None,
             Err(shared::Error::Taken { epoch, .. }) => {
-                if owned.replaced.get_or_init(Instant::now).elapsed() >= owned.shipping.grace {
+                if owned.may_end() {
                     self.fence(owned, epoch, taken_by(epoch));
                 }
                 None
@@ -195,7 +203,7 @@ impl Engine {
         loop {
             self.ship();
             let mut owner = owned.owner();
-            if owned.is_fenced() || matches!(owner.standing(), Standing::Taken { .. }) {
+            if owned.is_fenced() || matches!(owner.standing(), OwnerStanding::Taken { .. }) {
                 return Ok(()); // what is left over is told by `left_over`
             }
             let all = owner.durable() >= owned.synced_frame.load(Relaxed);

@@ -7,7 +7,7 @@ use sample::Batch;
 
 use crate::{
     Error,
-    segment::{Entry, Record, Segment, Stream},
+    segment::{DirectoryRecord, Entry, Segment, Stream},
 };
 
 /// All streams of a merge read so many bytes at once together, a stream of many sources no less than `PIECE_BYTES_MIN`.
@@ -27,7 +27,7 @@ pub(crate) struct Piece {
 pub(crate) struct Source {
     pub(crate) segment: Arc<Segment>,
     page: usize,
-    records: std::iter::Peekable<std::vec::IntoIter<Record>>,
+    records: std::iter::Peekable<std::vec::IntoIter<DirectoryRecord>>,
     tables: Stream,
     blocks: Stream,
     /// About how much of the segment was read.
@@ -57,12 +57,17 @@ impl Source {
     }
 
     /// The next record, if it is that of the PV.
-    pub(crate) fn take_record(&mut self, pv: PvId) -> Option<Record> {
+    pub(crate) fn take_record(&mut self, pv: PvId) -> Option<DirectoryRecord> {
         self.records.next_if(|record| record.pv == pv)
     }
 
     /// Adds the blocks that a record leads to, as those of the source of this number.
-    pub(crate) fn add_pieces(&mut self, pieces: &mut Vec<Piece>, number: usize, record: &Record) -> Result<(), Error> {
+    pub(crate) fn add_pieces(
+        &mut self,
+        pieces: &mut Vec<Piece>,
+        number: usize,
+        record: &DirectoryRecord,
+    ) -> Result<(), Error> {
         let piece = |entry| Piece { source: number, entry };
         match self.segment.only(record)? {
             Some(only) => pieces.push(piece(only)),

@@ -14,7 +14,7 @@ use std::{
 
 use archive::PvId;
 use sample::Timestamp;
-use shared::{Epoch, LogRun, Part, Position, Wanted, read_whole};
+use shared::{Epoch, EpochPosition, LogRun, Part, Wanted, read_whole};
 
 use crate::{
     Error,
@@ -159,7 +159,7 @@ impl Engine {
     fn replay_epoch(
         &self,
         owned: &Owned,
-        (epoch, position): (Epoch, &Position),
+        (epoch, position): (Epoch, &EpochPosition),
         tail: &mut Tail,
         alive: &mut Option<Timestamp>,
         numbers: &mut std::ops::Range<u64>,
@@ -279,6 +279,8 @@ impl Engine {
         });
         self.newest.forget();
         let Some(owned) = &self.owned else { return Ok(()) };
+        // A sync under way has counted without these, and would set the count back to that.
+        let _syncing = self.syncing.lock().expect("no holder of this lock panics");
         let ingest = self.ingest();
         let appended = self.counters.appended.fetch_add(found, Relaxed) + found;
         owned.synced.fetch_add(found, Relaxed);

@@ -32,6 +32,7 @@ mod repair;
 mod roster;
 mod scrub;
 mod shard;
+mod shard_backup;
 mod shard_schedules;
 mod silence;
 mod sim;

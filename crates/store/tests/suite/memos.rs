@@ -96,7 +96,7 @@ fn whoever_has_seen_a_view_before_it_was_changed_frees_no_name_of_another() {
     Curator::remove_memo(&store.writer(), &seen, &by(7)).unwrap();
     assert_eq!(put(&store, &[(None, view("a"))], 8).unwrap_err().fault, Fault::NameTaken);
     put(&store, &[(None, view("c"))], 9).unwrap();
-    // What was taken away does not come back with a change of it.
+    // A change does not bring back a view that was removed.
     assert_eq!(put(&store, &[(Some(seen), view("d"))], 10).unwrap_err().fault, Fault::NothingThere);
     assert_eq!(all(&store).iter().map(|memo| memo.number).collect::<Vec<_>>(), [4, 3, 2]);
 }

@@ -3,11 +3,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use archive::{Directory, GapScope, Record, Sink};
+use archive::{Directory, GapScope, PvId, Record, Sink};
 use sample::{Gap, GapCause, TimeRange, Value};
 use shared::{
-    Owner, Settings, Shard, Standing,
-    twin::{Faults, Link, Memory, Net, Seed},
+    Created, Owner, OwnerStanding, Seq, Settings, Shard, Shared,
+    twin::{FaultRates, Link, Memory, Net, Seed},
 };
 use store::{Config, Durable, Error, Follower, LogFrames, Shipping, Store};
 
@@ -16,8 +16,8 @@ use crate::{
     sim::SimDisk,
 };
 
-struct Cluster {
-    memory: Arc<Memory>,
+pub(crate) struct Cluster {
+    pub(crate) memory: Arc<Memory>,
     net: Arc<Net>,
 }
 
@@ -30,31 +30,32 @@ const SETTINGS: Settings = Settings {
     rows_per_checkpoint: 1000,
 };
 
-const BY_HAND: Shipping = Shipping { every: None, patience: Duration::from_millis(1), grace: Duration::ZERO };
+const BY_HAND: Shipping =
+    Shipping { every: None, patience: Duration::from_millis(1), grace: Duration::ZERO, unrelieved: Duration::ZERO };
 
 fn config() -> Config {
     Config { durable: Durable::Every(Duration::from_millis(1)), log_file_bytes: 2000, ..Config::new("simulated") }
 }
 
-struct Node {
-    store: Store,
+pub(crate) struct Node {
+    pub(crate) store: Store,
     link: Arc<Link>,
     disk: Arc<SimDisk>,
 }
 
 impl Cluster {
-    fn new() -> Cluster {
+    pub(crate) fn new() -> Cluster {
         let memory = Arc::new(Memory::default());
         Cluster { net: Net::new(memory.clone()), memory }
     }
 
     /// A node that takes the shard and opens it, at a time.
-    fn open(&self, now: i64) -> Node {
+    pub(crate) fn open(&self, now: i64) -> Node {
         self.open_with(now, BY_HAND)
     }
 
     fn open_with(&self, now: i64, shipping: Shipping) -> Node {
-        let link = self.net.link(Faults::default(), Seed::new(0), None);
+        let link = self.net.link(FaultRates::default(), Seed::new(0), None);
         let shard = Shard::new(3, 'a').unwrap();
         let owner = Owner::take(link.clone(), shard, "node", 1, 1, SETTINGS).unwrap();
         let disk = Arc::new(SimDisk::default());
@@ -64,7 +65,7 @@ impl Cluster {
 }
 
 impl Node {
-    fn shipped(self) -> Node {
+    pub(crate) fn shipped(self) -> Node {
         wait_until("all is synced", || {
             self.store.ship();
             self.store.shard().unwrap().synced == self.store.reader().watermark().appended
@@ -73,7 +74,7 @@ impl Node {
         self
     }
 
-    fn flush(&self, now: i64) {
+    pub(crate) fn flush(&self, now: i64) {
         let before = self.store.reader().health().flushes;
         self.store.tick(at(now));
         wait_until("the head is flushed", || self.store.reader().health().flushes > before);
@@ -84,11 +85,11 @@ impl Node {
     }
 }
 
-fn values(samples: std::ops::Range<i64>) -> Vec<sample::Sample> {
+pub(crate) fn values(samples: std::ops::Range<i64>) -> Vec<sample::Sample> {
     samples.map(|i| sample(i * 10, Value::F64(i as f64))).collect()
 }
 
-const LATER: i64 = 1_000_000_000_000;
+pub(crate) const LATER: i64 = 1_000_000_000_000;
 
 #[test]
 fn what_is_synced_here_is_durable_only_when_the_journal_has_it() {
@@ -101,11 +102,11 @@ fn what_is_synced_here_is_durable_only_when_the_journal_has_it() {
     assert_eq!(node.durable(), 0);
     node.store.ship();
     assert_eq!(node.durable(), 10);
-    assert_eq!(node.store.shard().unwrap().standing, Standing::Owning);
+    assert_eq!(node.store.shard().unwrap().standing, OwnerStanding::Owning);
 }
 
-#[test]
-fn the_next_owner_finds_what_was_flushed_and_what_was_only_committed() {
+/// An owner that has ten samples in a segment, and ten in its log alone.
+pub(crate) fn begun() -> (Cluster, Node, PvId) {
     let cluster = Cluster::new();
     let node = cluster.open(0);
     node.store.replay().unwrap();
@@ -113,8 +114,18 @@ fn the_next_owner_finds_what_was_flushed_and_what_was_only_committed() {
     append(&node.store, pv, &values(0..10)).unwrap();
     node.flush(LATER);
     append(&node.store, pv, &values(10..20)).unwrap();
+    (cluster, node, pv)
+}
+
+#[test]
+fn the_next_owner_finds_what_was_flushed_and_what_was_only_committed() {
+    let (cluster, node, pv) = begun();
+    // A gap is no sample, by whose number one could see that it is synced.
+    let node = node.shipped();
+    let syncs = node.store.reader().health().syncs;
     let gap = Gap { from: at(200), to: None, cause: GapCause::Disconnected, lost: 0 };
     node.store.writer().append(&[(pv, Record::Gap(gap))], at(LATER + 200)).unwrap();
+    wait_until("the gap is synced", || node.store.reader().health().syncs > syncs);
     let node = node.shipped();
     assert_eq!(node.durable(), 20);
     append(&node.store, pv, &values(20..25)).unwrap(); // of this nothing is promised
@@ -133,7 +144,7 @@ fn the_next_owner_finds_what_was_flushed_and_what_was_only_committed() {
 
     // The one before learns of it, and hands over what is left.
     node.store.ship();
-    assert!(matches!(node.store.shard().unwrap().standing, Standing::Taken { .. }));
+    assert!(matches!(node.store.shard().unwrap().standing, OwnerStanding::Taken { .. }));
     assert!(matches!(append(&node.store, pv, &values(25..26)), Err(Error::Refused { .. })));
     let part = node.store.left_over().unwrap();
     let frames = LogFrames::new(node.disk.clone());
@@ -166,7 +177,7 @@ fn a_node_that_is_cut_off_goes_on_recording_and_ships_in_order_when_it_is_back()
     node.flush(2 * LATER);
     node.store.ship();
     let health = node.store.shard().unwrap();
-    assert!(matches!(health.standing, Standing::Detached { .. }) && health.waiting == 2, "{health:?}");
+    assert!(matches!(health.standing, OwnerStanding::Detached { .. }) && health.waiting == 2, "{health:?}");
     assert_eq!((node.durable(), read(&node.store, pv, TimeRange::ALL).len()), (0, 200));
     // Nobody can be told that an order counts.
     assert!(node.store.writer().register(&[(name("B"), settings())], &by(0)).is_err());
@@ -174,7 +185,7 @@ fn a_node_that_is_cut_off_goes_on_recording_and_ships_in_order_when_it_is_back()
     let logs = || node.disk.keys().iter().filter(|key| key.starts_with("log/")).count();
     let kept = logs();
     assert!(kept > 2, "the log stays while the journal needs it");
-    node.link.set(Faults::default());
+    node.link.set(FaultRates::default());
     node.store.ship();
     assert_eq!(node.durable(), 200);
     assert!(logs() < kept, "then it goes");
@@ -193,7 +204,7 @@ fn an_order_that_came_in_doubt_is_seen_only_when_the_journal_has_it() {
     let ordered = node.store.writer().register(&[(name("A"), settings())], &by(0));
     assert!(matches!(ordered, Err(Error::Doubtful { .. })), "{ordered:?}");
     assert!(node.store.reader().find("A").is_none());
-    node.link.set(Faults::default());
+    node.link.set(FaultRates::default());
     wait_until("the journal has it", || {
         node.store.ship();
         node.store.shard().unwrap().waiting == 0
@@ -245,7 +256,7 @@ fn a_shard_is_not_opened_over_something_else() {
     let disk = node.disk.clone();
     node.store.close(at(1)).unwrap();
     let open = |config: Config, disk: Arc<SimDisk>| {
-        let link = cluster.net.link(Faults::default(), Seed::new(0), None);
+        let link = cluster.net.link(FaultRates::default(), Seed::new(0), None);
         let owner = Owner::take(link, Shard::new(3, 'a').unwrap(), "node", 1, 1, SETTINGS).unwrap();
         Store::open_shard(disk, config, owner, BY_HAND, at(2)).map(drop).unwrap_err().to_string()
     };
@@ -289,9 +300,30 @@ fn a_follower_knows_what_owners_have_journalled_one_after_the_other() {
 }
 
 #[test]
+fn a_follower_knows_what_stands_before_a_damaged_row() {
+    let cluster = Cluster::new();
+    let node = cluster.open(0);
+    node.store.replay().unwrap();
+    register(&node.store, &["A"]).unwrap();
+    let shard = Shard::new(3, 'a').unwrap();
+    let follower = Follower::new(Arc::new(SimDisk::default()), cluster.memory.clone(), shard.clone());
+    follower.catch_up().unwrap();
+    register(&node.store, &["B"]).unwrap();
+    // The first number that is free.
+    let is_new = |seq| cluster.memory.create(shard.journal(), Seq(seq), b"no row").unwrap() == Created::Done;
+    assert!((1..100).any(is_new));
+    follower.catch_up().unwrap();
+    assert!(follower.find("B").is_some(), "it is known though what follows is damaged");
+    for _ in 0..2 {
+        follower.catch_up().unwrap_err();
+        assert!(follower.find("A").is_some() && follower.find("B").is_some());
+    }
+}
+
+#[test]
 fn an_owner_that_was_replaced_writes_down_for_a_while_what_is_still_under_way_to_it() {
     let cluster = Cluster::new();
-    let patient = Shipping { grace: Duration::from_secs(3600), ..BY_HAND };
+    let patient = Shipping { unrelieved: Duration::from_secs(3600), ..BY_HAND };
     let node = cluster.open_with(0, patient);
     node.store.replay().unwrap();
     let pv = register(&node.store, &["A"]).unwrap()[0];
@@ -302,7 +334,7 @@ fn an_owner_that_was_replaced_writes_down_for_a_while_what_is_still_under_way_to
     append(&node.store, pv, &values(10..12)).unwrap();
     wait_until("it is found to be replaced", || {
         node.store.ship();
-        matches!(node.store.shard().unwrap().standing, Standing::Taken { .. })
+        matches!(node.store.shard().unwrap().standing, OwnerStanding::Taken { .. })
     });
     append(&node.store, pv, &values(12..20)).unwrap();
     assert!(!node.store.shard().unwrap().is_over);
@@ -310,4 +342,14 @@ fn an_owner_that_was_replaced_writes_down_for_a_while_what_is_still_under_way_to
     wait_until("it is in the log", || node.store.shard().unwrap().synced == 20);
     assert!(next.store.take_part(&part, &LogFrames::new(node.disk.clone())).unwrap());
     assert_eq!(read(&next.store, pv, TimeRange::ALL), values(0..20));
+    // It goes on, however long the next one takes to begin, and ends when it is told that this has.
+    node.store.ship();
+    assert!(!node.store.shard().unwrap().is_over);
+    append(&node.store, pv, &values(20..21)).unwrap();
+    node.store.is_relieved();
+    wait_until("it ends", || {
+        node.store.ship();
+        node.store.shard().unwrap().is_over
+    });
+    append(&node.store, pv, &values(21..22)).unwrap_err();
 }

@@ -22,8 +22,8 @@ use crate::common::{at, by, name, sample, settings};
 use archive::{Record, Sink};
 use sample::{TimeRange, Value};
 use shared::{
-    Entry, Epoch, Image, Owner, Part, Row, Seq, Settings, Shard, Shared, Standing,
-    twin::{Faults, Link, Memory, Net, Seed},
+    Entry, Epoch, Image, Owner, OwnerStanding, Part, Row, Seq, Settings, Shard, Shared,
+    twin::{FaultRates, Link, Memory, Net, Seed},
 };
 use sim::{Crash, SimDisk};
 use store::{Config, Durable, Error, LogFrames, Shipping, Store};
@@ -54,7 +54,8 @@ fn config() -> Config {
 }
 
 /// Nothing is shipped but when the schedule says so, and nobody waits.
-const SHIPPING: Shipping = Shipping { every: None, patience: Duration::ZERO, grace: Duration::ZERO };
+const SHIPPING: Shipping =
+    Shipping { every: None, patience: Duration::ZERO, grace: Duration::ZERO, unrelieved: Duration::ZERO };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fencing {
@@ -122,21 +123,21 @@ struct Node {
 
 impl Node {
     fn new(number: usize, world: &World, mut seed: Seed) -> Node {
-        let link = world.net.link(Faults::default(), Seed::new(seed.number()), None);
+        let link = world.net.link(FaultRates::default(), Seed::new(seed.number()), None);
         Node { number, seed, incarnation: 0, link, life: None, old: BTreeMap::new() }
     }
 
-    fn begin(&mut self, world: &World, faults: Faults) {
+    fn begin(&mut self, world: &World, faults: FaultRates) {
         self.incarnation += 1;
         self.link = world.net.link(faults, Seed::new(self.seed.number()), None);
     }
 
-    fn faults(&mut self) -> Faults {
+    fn faults(&mut self) -> FaultRates {
         let mut often = |most: u64| self.seed.below(most + 1) as u32;
         match often(3) {
-            0 => Faults { dies: 3, ..Faults::default() },
-            1 => Faults { cut: often(20), cut_len: 30, dies: often(3), ..Faults::default() },
-            _ => Faults {
+            0 => FaultRates { dies: 3, ..FaultRates::default() },
+            1 => FaultRates { cut: often(20), cut_len: 30, dies: often(3), ..FaultRates::default() },
+            _ => FaultRates {
                 lost: often(50),
                 unanswered: often(50),
                 late: often(50),
@@ -232,9 +233,9 @@ impl Node {
         if let Some(life) = &self.life {
             note(world, &life.store, &life.mine);
             let standing = life.store.shard().expect("a shard").standing;
-            world.counts.add("fenced", u64::from(matches!(standing, Standing::Taken { .. })));
-            world.counts.add("detached", u64::from(matches!(standing, Standing::Detached { .. })));
-            if matches!(standing, Standing::Taken { .. }) && self.seed.happens(300) {
+            world.counts.add("fenced", u64::from(matches!(standing, OwnerStanding::Taken { .. })));
+            world.counts.add("detached", u64::from(matches!(standing, OwnerStanding::Detached { .. })));
+            if matches!(standing, OwnerStanding::Taken { .. }) && self.seed.happens(300) {
                 self.end(world, Crash::OfProcess);
             }
         }
@@ -310,7 +311,7 @@ impl Life {
         let before = self.store.reader().health().flushes;
         let health = self.store.shard().expect("a shard");
         self.store.tick(at(world.updates as i64 * 10 + 1_000_000_000_000));
-        if health.is_whole && !matches!(health.standing, Standing::Taken { .. }) {
+        if health.is_whole && !matches!(health.standing, OwnerStanding::Taken { .. }) {
             for _ in 0..200 {
                 if self.store.reader().health().flushes > before {
                     world.counts.add("flushes", 1);
@@ -332,7 +333,7 @@ impl Life {
                 world.counts.add("orders", 1);
                 Ok(())
             }
-            Err(Error::Doubtful { .. } | Error::CannotDo { .. } | Error::Refused { .. }) => Ok(()),
+            Err(Error::Doubtful { .. } | Error::CannotDo { .. } | Error::Detached | Error::Refused { .. }) => Ok(()),
             Err(other) => harmless::<()>(Err(other)).map(drop),
         }
     }
@@ -403,7 +404,7 @@ fn harmless<T>(result: Result<T, Error>) -> Result<Option<T>, Violation> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(Error::Shared { source: shared::Error::Unknown { .. } | shared::Error::Taken { .. } }) => Ok(None),
-        Err(Error::Doubtful { .. } | Error::CannotDo { .. } | Error::Refused { .. }) => Ok(None),
+        Err(Error::Doubtful { .. } | Error::CannotDo { .. } | Error::Detached | Error::Refused { .. }) => Ok(None),
         Err(other) => Err(other.to_string()),
     }
 }
@@ -477,10 +478,10 @@ fn finish(mut world: World, mut nodes: Vec<Node>, seed: Seed) -> Result<Counts, 
     world.net.land().map_err(|error| error.to_string())?;
     for node in &mut nodes {
         node.end(&mut world, Crash::OfProcess);
-        node.begin(&world, Faults::default());
+        node.begin(&world, FaultRates::default());
     }
     let mut last = Node::new(NODES, &world, seed);
-    last.begin(&world, Faults::default());
+    last.begin(&world, FaultRates::default());
     last.take(&mut world)?;
     let life = last.life.take().ok_or("the last node cannot take the shard")?;
     life.store.replay().map_err(|error| error.to_string())?;

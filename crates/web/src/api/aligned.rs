@@ -12,7 +12,7 @@ use crate::{
     delivery::answer::{Answer, CSV, JSON},
     formats::{
         arrow,
-        rows::{Heading, RowsArrow, RowsCsv, RowsJson},
+        rows::{RowsArrow, RowsCsv, RowsHeading, RowsJson},
     },
     refusal::{Code, Refusal},
     url::Params,
@@ -24,7 +24,7 @@ const ROWS_DEFAULT: u64 = 1000;
 const BATCH_BYTES: usize = 200 << 10;
 const WINDOW_BYTES: usize = 1 << 20;
 /// How far from each other samples of one pulse may be stamped, if nothing else is said.
-const PULSE_TOLERANCE: Duration = Duration::from_secs(1);
+pub(super) const PULSE_TOLERANCE: Duration = Duration::from_secs(1);
 
 /// `GET` or `POST /aligned`
 pub(crate) fn show(call: &Call) -> Answer {
@@ -32,14 +32,8 @@ pub(crate) fn show(call: &Call) -> Answer {
     let format = call.query.word("format", &super::samples::FORMATS, Code::UnknownFormat)?;
     let with_severity = call.query.word("severity", &["false", "true"], Code::BadRequest)? == "true";
     refuse_too_many(&pvs)?;
-    let alignment = match call.query.word("method", &["previous", "linear", "nearest", "pulse"], Code::BadRequest)? {
-        "linear" => Alignment::Linear,
-        "nearest" => Alignment::Nearest,
-        "pulse" => Alignment::Pulse,
-        _ => Alignment::Previous,
-    };
-    let tolerance = duration(&call.query, "tolerance")?;
-    let tolerance = if alignment == Alignment::Pulse { tolerance.or(Some(PULSE_TOLERANCE)) } else { tolerance };
+    let alignment = alignment(&call.query)?;
+    let tolerance = tolerance(&call.query, alignment)?;
     let rows = rows(&call.ask, &call.query, range, alignment)?;
     call.ask.lease.grow_by(pvs.len(), if alignment == Alignment::Pulse { WINDOW_BYTES } else { BATCH_BYTES })?;
     let series = pvs.iter().map(|pv| pv.series.clone()).collect();
@@ -49,7 +43,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         refuse_texts(&call.ask, &pvs, range)?;
     }
     let names = pvs.into_iter().map(|pv| pv.name).collect();
-    let heading = Heading { names, types, range, with_severity };
+    let heading = RowsHeading { names, types, range, with_severity };
     match format {
         "csv" => call.chunks(CSV, RowsCsv::new(heading, table)),
         "arrow" => call.chunks(arrow::CONTENT_TYPE, RowsArrow::new(heading, table)?),
@@ -57,7 +51,23 @@ pub(crate) fn show(call: &Call) -> Answer {
     }
 }
 
-fn refuse_too_many(pvs: &[Named]) -> Result<(), Refusal> {
+/// Which value a row takes.
+pub(super) fn alignment(query: &Params) -> Result<Alignment, Refusal> {
+    Ok(match query.word("method", &["previous", "linear", "nearest", "pulse"], Code::BadRequest)? {
+        "linear" => Alignment::Linear,
+        "nearest" => Alignment::Nearest,
+        "pulse" => Alignment::Pulse,
+        _ => Alignment::Previous,
+    })
+}
+
+/// How far from a row a sample may lie.
+pub(super) fn tolerance(query: &Params, alignment: Alignment) -> Result<Option<Duration>, Refusal> {
+    let tolerance = duration(query, "tolerance")?;
+    Ok(if alignment == Alignment::Pulse { tolerance.or(Some(PULSE_TOLERANCE)) } else { tolerance })
+}
+
+pub(super) fn refuse_too_many(pvs: &[Named]) -> Result<(), Refusal> {
     let count = pvs.len();
     if count > ALIGNED_PVS_MAX {
         let message = format!("{count} PVs were asked for, at most {ALIGNED_PVS_MAX} can be aligned in one answer");
@@ -67,7 +77,7 @@ fn refuse_too_many(pvs: &[Named]) -> Result<(), Refusal> {
 }
 
 /// On which times.
-fn rows(ask: &Ask, query: &Params, range: TimeRange, alignment: Alignment) -> Result<Rows, Refusal> {
+pub(super) fn rows(ask: &Ask, query: &Params, range: TimeRange, alignment: Alignment) -> Result<Rows, Refusal> {
     let (period, times_of) = (duration(query, "period")?, query.get("times_of"));
     match (period, times_of) {
         (Some(_), Some(_)) => Err(Refusal::new(Code::BadRequest, "give either period= or times_of=, not both")),
@@ -90,14 +100,14 @@ fn rows(ask: &Ask, query: &Params, range: TimeRange, alignment: Alignment) -> Re
 }
 
 /// A length of time in seconds, to the nanosecond.
-fn duration(query: &Params, name: &str) -> Result<Option<Duration>, Refusal> {
+pub(super) fn duration(query: &Params, name: &str) -> Result<Option<Duration>, Refusal> {
     let Some(seconds) = query.number::<f64>(name)? else { return Ok(None) };
     let length = Duration::try_from_secs_f64(seconds).ok().filter(|length| !length.is_zero());
     let refusal = || Refusal::new(Code::BadRequest, format!("{name} is {seconds}, expected seconds, at least 1e-9"));
     length.map(Some).ok_or_else(refusal)
 }
 
-fn refuse_what_is_no_column(pvs: &[Named], types: &[ValueType]) -> Result<(), Refusal> {
+pub(super) fn refuse_what_is_no_column(pvs: &[Named], types: &[ValueType]) -> Result<(), Refusal> {
     for (pv, value_type) in pvs.iter().zip(types) {
         if value_type.shape == Shape::Array || value_type.element == sample::Element::Structure {
             let message = format!("{} holds {value_type}, of which there is no value for each row", pv.name);
@@ -107,7 +117,7 @@ fn refuse_what_is_no_column(pvs: &[Named], types: &[ValueType]) -> Result<(), Re
     Ok(())
 }
 
-fn refuse_texts(ask: &Ask, pvs: &[Named], range: TimeRange) -> Result<(), Refusal> {
+pub(super) fn refuse_texts(ask: &Ask, pvs: &[Named], range: TimeRange) -> Result<(), Refusal> {
     for pv in pvs {
         let newest = ask.last_before(&pv.series, range.t1)?.map(|sample| sample.value.value_type());
         if let Some(value_type) = newest.filter(|value_type| !value_type.is_numeric_scalar()) {

@@ -2,7 +2,7 @@
 
 use service::now;
 
-use super::many::names;
+use super::many::meant;
 use crate::{
     call::Call,
     delivery::answer::{Answer, CSV, JSON},
@@ -17,12 +17,9 @@ use crate::{
 pub(crate) fn show(call: &Call) -> Answer {
     let time = call.query.time("time")?.unwrap_or_else(now);
     let format = call.query.word("format", &super::samples::FORMATS, Code::UnknownFormat)?;
-    let names = names(&call.ask, &call.query, &call.body)?;
+    let (names, meant) = meant(call)?;
     call.ask.lease.grow_by(names.len(), WANTED_BYTES)?;
-    let wanted = names.into_iter().map(|name| {
-        let series = call.ask.series(&name, None).ok().map(|(_, series)| series);
-        Wanted { name, series }
-    });
+    let wanted = names.into_iter().zip(meant).map(|(name, meant)| Wanted { name, meant });
     let values = Values::new(call.ask.clone(), time, wanted.collect());
     match format {
         "csv" => call.chunks(CSV, AtCsv::new(values)),

@@ -14,7 +14,7 @@ use crate::{
     delivery::answer::{Answer, CSV, JSON, whole},
     formats::{
         arrow::{self, seconds_covered},
-        value::{self, Dialect, put_cell, put_f64, put_json, put_list},
+        value::{self, put_cell, put_json, put_known, put_list},
     },
     refusal::{Code, Refusal},
     url::Params,
@@ -109,7 +109,7 @@ pub(super) fn put_bins(out: &mut Vec<u8>, bins: &[Bin]) {
     };
     let numbers = |out: &mut Vec<u8>, name: &str, number: fn(&Bin) -> f64| {
         out.extend_from_slice(format!(",\n\"{name}\":").as_bytes());
-        put_list(out, bins.iter(), |out, bin| put_number(out, number(bin)));
+        put_list(out, bins.iter(), |out, bin| put_known(out, number(bin)));
     };
     out.extend_from_slice(b"{\"start\":");
     put_list(out, bins.iter(), |out, bin| put_json(out, &bin.t0.seconds_f64()));
@@ -129,27 +129,28 @@ pub(super) fn put_bins(out: &mut Vec<u8>, bins: &[Bin]) {
     out.push(b'}');
 }
 
-/// NaN, which here means that there is no number, as null.
-fn put_number(out: &mut Vec<u8>, number: f64) {
-    if number.is_nan() { out.extend_from_slice(b"null") } else { put_f64(out, number, Dialect::Exact) }
-}
+/// The columns of bins in CSV.
+pub(super) const CSV_COLUMNS: &str =
+    "start,end,count,min,max,mean,std,time_weighted_mean,covered,first,last,severity,nan,invalid";
 
 fn csv(bins: &[Bin]) -> Vec<u8> {
-    let mut out =
-        b"start,end,count,min,max,mean,std,time_weighted_mean,covered,first,last,severity,nan,invalid\n".to_vec();
-    for bin in bins {
-        put_time(&mut out, bin.t0);
-        put_time(&mut out, bin.t1);
-        put_json(&mut out, &bin.count);
-        let means = [bin.mean, bin.std, bin.time_weighted_mean, seconds_covered(bin)];
-        for number in [bin.min, bin.max].into_iter().chain(means).chain([bin.first, bin.last]) {
-            out.push(b',');
-            put_cell(&mut out, number);
-        }
-        let (severity, nan, invalid) = (bin.severity_max as u8, bin.nan_count, bin.invalid_count);
-        writeln!(out, ",{severity},{nan},{invalid}").expect("a vector takes every byte");
-    }
+    let mut out = format!("{CSV_COLUMNS}\n").into_bytes();
+    bins.iter().for_each(|bin| put_csv(&mut out, bin));
     out
+}
+
+/// A line of CSV.
+pub(super) fn put_csv(out: &mut Vec<u8>, bin: &Bin) {
+    put_time(out, bin.t0);
+    put_time(out, bin.t1);
+    put_json(out, &bin.count);
+    let means = [bin.mean, bin.std, bin.time_weighted_mean, seconds_covered(bin)];
+    for number in [bin.min, bin.max].into_iter().chain(means).chain([bin.first, bin.last]) {
+        out.push(b',');
+        put_cell(out, number);
+    }
+    let (severity, nan, invalid) = (bin.severity_max as u8, bin.nan_count, bin.invalid_count);
+    writeln!(out, ",{severity},{nan},{invalid}").expect("a vector takes every byte");
 }
 
 fn put_time(out: &mut Vec<u8>, time: Timestamp) {

@@ -1,6 +1,6 @@
 //! `/api/v1/cluster`: how the nodes of a cluster stand, and orders to them.
 
-use archive::{NodeOrder, NodeStanding, ShardLag};
+use archive::{NodeFigures, NodeOrder, NodeStanding, ShardLag};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -30,6 +30,31 @@ fn node(of: &NodeStanding) -> Value {
         "version": of.version,
         "format": of.format,
         "shards": of.shards,
+        "figures": of.figures.as_ref().map(figures),
+    })
+}
+
+fn figures(of: &NodeFigures) -> Value {
+    let [searching, connected, disconnected, paused] = of.pvs;
+    json!({
+        "seconds_old": of.age.as_secs(),
+        "pvs": {
+            "connected": connected,
+            "searching": searching,
+            "disconnected": disconnected,
+            "paused": paused,
+        },
+        "lost": of.lost,
+        "appended": of.watermark.appended,
+        "durable": of.watermark.durable,
+        "samples_waiting": of.samples_waiting(),
+        "detached_seconds": of.detached_seconds(),
+        "log_bytes": of.log_bytes,
+        "free_bytes": of.room.map(|room| room.free),
+        "disk_bytes": of.room.map(|room| room.total),
+        "refusal": of.refusal,
+        "problems": of.problems,
+        "shards": of.shards.iter().map(shard).collect::<Vec<_>>(),
     })
 }
 

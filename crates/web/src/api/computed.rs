@@ -2,16 +2,22 @@
 
 use std::iter;
 
-use analysis::{FormulaBin, Statistics, StatisticsWanted, Wants};
+use analysis::{FormulaBin, Results, Statistics, StatisticsWanted, Wants};
 use sample::{TimeRange, Timestamp};
 use serde_json::{Map, Value, json};
-use service::shortened;
+use service::{FormulaSteps, shortened};
 
 use super::when::{expression, units};
 use crate::{
     call::Call,
     delivery::answer::{self, Answer, CSV, JSON},
-    formats::{list::Frame, value::put_cell},
+    formats::{
+        array_steps::{ArrayStepsArrow, ArrayStepsCsv, ArrayStepsJson, Giving},
+        arrow,
+        list::Frame,
+        table::{Table, TableColumn},
+        value::put_cell,
+    },
     refusal::{Code, Refusal},
     url::Params,
 };
@@ -19,13 +25,15 @@ use crate::{
 const FORMATS: [&str; 2] = ["json", "csv"];
 /// So many steps are made at a time.
 const STEPS_AT_ONCE: usize = 1000;
+/// What a step takes while steps are put together for an Arrow stream.
+const STEP_BYTES: usize = 64;
 /// So many steps are given if nothing else is said.
 const LIMIT: usize = 100_000;
 
 /// `GET` or `POST /formula`
 pub(crate) fn formula(call: &Call) -> Answer {
     let (text, range) = (expression(call)?, call.query.range()?);
-    let format = call.query.word("format", &FORMATS, Code::UnknownFormat)?;
+    let format = call.query.word("format", &["json", "csv", "arrow"], Code::UnknownFormat)?;
     let with_extremes = call.query.word("extremes", &["false", "true"], Code::BadRequest)? == "true";
     let wants = if with_extremes { Wants::Extremes } else { Wants::Mean };
     match call.query.number("bins")? {
@@ -34,7 +42,8 @@ pub(crate) fn formula(call: &Call) -> Answer {
     }
 }
 
-fn head(text: String, range: TimeRange, units: Option<String>) -> Map<String, Value> {
+/// What is said of an answer to an expression.
+pub(crate) fn head(text: String, range: TimeRange, units: Option<String>) -> Map<String, Value> {
     let TimeRange { t0, t1 } = range;
     let members = [
         ("expression", text.into()),
@@ -47,6 +56,10 @@ fn head(text: String, range: TimeRange, units: Option<String>) -> Map<String, Va
 
 fn bins(call: &Call, text: String, range: TimeRange, (count, wants): (usize, Wants), format: &str) -> Answer {
     let (bins, units) = call.ask.formula_bins(&text, range, units(&call.query)?, count, wants)?;
+    if format == "arrow" {
+        let bins = bins.collect::<Result<Vec<FormulaBin>, _>>().map_err(Refusal::from)?;
+        return call.table(table_of_bins(&bins, head(text, range, units)), format);
+    }
     let rows = bins.map(|bin| bin.map(Some).map_err(Refusal::from));
     if format == "csv" {
         let heading = if wants == Wants::Extremes {
@@ -60,6 +73,20 @@ fn bins(call: &Call, text: String, range: TimeRange, (count, wants): (usize, Wan
         });
     }
     call.rows(Frame::member("bins", &head(text, range, units))?, rows.map(|row| row.map(|bin| bin.map(as_json))))
+}
+
+fn table_of_bins(bins: &[FormulaBin], facts: Map<String, Value>) -> Table {
+    let times = |of: fn(&FormulaBin) -> Timestamp| TableColumn::Times(bins.iter().map(of).collect());
+    let numbers = |of: fn(&FormulaBin) -> f64| TableColumn::Numbers(bins.iter().map(of).collect());
+    let mut columns =
+        vec![("start", times(|bin| bin.t0)), ("end", times(|bin| bin.t1)), ("mean", numbers(|bin| bin.mean))];
+    if bins.iter().any(|bin| bin.extremes.is_some()) {
+        columns.push(("min", numbers(|bin| bin.extremes.map_or(f64::NAN, |(min, _)| min))));
+        columns.push(("max", numbers(|bin| bin.extremes.map_or(f64::NAN, |(_, max)| max))));
+    }
+    columns.push(("covered", numbers(|bin| bin.covered as f64 / 1e9)));
+    columns.push(("made_of", TableColumn::Words(bins.iter().map(|bin| bin.made_of.name()).collect())));
+    Table { facts, rows_are: "bins", columns }
 }
 
 fn put_csv(out: &mut Vec<u8>, bin: &FormulaBin) {
@@ -87,7 +114,7 @@ fn as_json(bin: FormulaBin) -> Value {
 }
 
 /// NaN, which here means that there is no number, as null; infinities as texts.
-fn number(number: f64) -> Value {
+pub(crate) fn number(number: f64) -> Value {
     match number {
         _ if number.is_nan() => Value::Null,
         f64::INFINITY => "Infinity".into(),
@@ -98,9 +125,37 @@ fn number(number: f64) -> Value {
 
 /// Each time at which the result changes, up to a number of them.
 fn steps(call: &Call, text: String, range: TimeRange, format: &str) -> Answer {
-    let mut left = call.query.number("limit")?.unwrap_or(LIMIT);
-    let (mut results, units) = call.ask.formula_steps(&text, range, units(&call.query)?)?;
-    let mut steps = Vec::new().into_iter();
+    let limit = call.query.number("limit")?;
+    let (steps, units) = call.ask.formula_steps(&text, range, units(&call.query)?)?;
+    let facts = head(text, range, units);
+    match steps {
+        FormulaSteps::Numbers(results) => number_steps(call, *results, facts, limit.unwrap_or(LIMIT), format),
+        FormulaSteps::Arrays(steps) => {
+            let giving = Giving::new(*steps, facts, limit);
+            match format {
+                "csv" => call.chunks(CSV, ArrayStepsCsv::new(giving)),
+                "arrow" => call.chunks(arrow::CONTENT_TYPE, ArrayStepsArrow::new(giving)?),
+                _ => call.chunks(JSON, ArrayStepsJson::new(giving)),
+            }
+        }
+    }
+}
+
+fn number_steps(call: &Call, mut results: Results, facts: Map<String, Value>, limit: usize, format: &str) -> Answer {
+    if format == "arrow" {
+        let (mut times, mut numbers) = (Vec::new(), Vec::new());
+        while times.len() < limit {
+            let Some(some) = results.steps(STEPS_AT_ONCE.min(limit - times.len())).map_err(Refusal::from)? else {
+                break;
+            };
+            call.ask.lease.grow_by(some.len(), STEP_BYTES)?;
+            times.extend(some.iter().map(|(time, _)| *time));
+            numbers.extend(some.iter().map(|(_, number)| *number));
+        }
+        let columns = vec![("time", TableColumn::Times(times)), ("value", TableColumn::Numbers(numbers))];
+        return call.table(Table { facts, rows_are: "steps", columns }, format);
+    }
+    let (mut left, mut steps) = (limit, Vec::new().into_iter());
     let rows = iter::from_fn(move || {
         left = left.checked_sub(1)?;
         loop {
@@ -123,7 +178,7 @@ fn steps(call: &Call, text: String, range: TimeRange, format: &str) -> Answer {
     }
     let row = |(time, value): (Timestamp, f64)| json!({ "time": time.to_string(), "value": number(value) });
     let rows = rows.map(move |found: Result<_, Refusal>| found.map(|step| step.map(row)));
-    call.rows(Frame::member("steps", &head(text, range, units))?, rows)
+    call.rows(Frame::member("steps", &facts)?, rows)
 }
 
 /// `GET` or `POST /stats`

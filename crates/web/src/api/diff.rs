@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use sample::{Sample, Timestamp};
 use serde_json::{Map, Value, json};
-use service::{Compared, DiffRow, DiffWanted, now};
+use service::{Compared, ComparedPv, DiffRow, DiffWanted, now};
 
-use super::many::names;
+use super::many::meant;
 use crate::{
     call::Call,
     delivery::answer::{Answer, CSV},
     formats::{
         csv::put_field,
         list::Frame,
+        missing,
         value::{self, Dialect, put_f64},
     },
     refusal::{Code, Refusal},
@@ -35,14 +36,11 @@ pub(crate) fn show(call: &Call) -> Answer {
     let usual = Duration::try_from_secs_f64(seconds).map_err(|_| {
         Refusal::new(Code::BadRequest, format!("usual is {seconds:?}, expected seconds before the first time"))
     })?;
-    let names = names(&call.ask, &call.query, &call.body)?;
+    let (names, meant) = meant(call)?;
     call.ask.lease.grow_by(names.len(), COMPARED_BYTES)?;
-    let compared = |name: String| {
-        let series = call.ask.series(&name, None).ok().map(|(_, series)| series);
-        Compared { name, series }
-    };
+    let pvs = names.into_iter().zip(meant).map(|(name, meant)| ComparedPv { name, meant });
     let wanted = DiffWanted { before, after, usual, with_unchanged };
-    let (rows, unknown) = call.ask.diff(names.into_iter().map(compared).collect(), wanted)?;
+    let Compared { rows, unknown, untold } = call.ask.diff(pvs.collect(), wanted)?;
     if format == "csv" {
         let frame = Frame::headed("pv,before,after,change,spread,score,time,severity\n");
         return call.list(CSV, frame, rows.into_iter().map(|row| Ok(Some(row))), |out, row| {
@@ -50,7 +48,8 @@ pub(crate) fn show(call: &Call) -> Answer {
             Ok(())
         });
     }
-    let head = head(before, after, unknown);
+    let mut head = head(before, after, unknown);
+    head.extend(missing::pvs(&untold).into_iter().chain(missing::parts(&call.ask.noted())));
     call.rows(Frame::member("pvs", &head)?, rows.into_iter().map(|row| Ok(Some(as_json(&row)))))
 }
 

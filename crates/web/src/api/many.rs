@@ -4,7 +4,7 @@ use archive::PvEntry;
 use query::{Before, Request, Samples, Series};
 use sample::{Element, Metadata, TimeRange, Timestamp, ValueType};
 use serde::Deserialize;
-use service::{Ask, Pattern};
+use service::{Ask, Meant, Pattern, Short};
 
 use super::samples::{FORMATS, facts, head};
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
         json::SamplesJson,
         streams::{Columns, Streams},
     },
-    refusal::{Code, Refusal, shortened},
+    refusal::{Code, Refusal, first_few, shortened},
     url::Params,
 };
 
@@ -45,8 +45,15 @@ pub(super) struct Named {
 
 /// The names in a request: each `pv=`, those that fit `match=`, and those in the body. A name that comes again counts once.
 pub(super) fn names(ask: &Ask, query: &Params, body: &[u8]) -> Result<Vec<String>, Refusal> {
+    found(ask, query, body, Short::Refused)
+}
+
+fn found(ask: &Ask, query: &Params, body: &[u8], short: Short) -> Result<Vec<String>, Refusal> {
     let mut names: Vec<String> = query.all("pv").map(str::to_owned).collect();
     if let Some(pattern) = query.get("match") {
+        if short == Short::Refused {
+            ask.needs_whole_list()?;
+        }
         let found = ask.fitting(&Pattern::search(pattern, &ask.lease)?)?;
         ask.lease.grow_by(found.len(), NAME_BYTES)?;
         names.extend(found.into_iter().map(|item| item.name.to_string()));
@@ -74,6 +81,22 @@ pub(super) fn names(ask: &Ask, query: &Params, body: &[u8]) -> Result<Vec<String
     Ok(names)
 }
 
+/// The names of an answer that tells of the others where nobody answers for some of them, unless `whole=true` asks for all or nothing; and
+/// what each stands for.
+pub(super) fn meant(call: &Call) -> Result<(Vec<String>, Vec<Meant>), Refusal> {
+    let short = match call.query.word("whole", &["false", "true"], Code::BadRequest)? {
+        "true" => Short::Refused,
+        _ => Short::Said,
+    };
+    if short == Short::Said && call.query.get("match").is_some() {
+        call.ask.unlisted(); // names that fit may stand there
+    }
+    let names = found(&call.ask, &call.query, &call.body, short)?;
+    call.ask.lease.grow_by(names.len(), NAMED_BYTES)?;
+    let meant = call.ask.meant(&names, short)?;
+    Ok((names, meant))
+}
+
 /// The PVs of these names, all of which must be known.
 pub(super) fn known(ask: &Ask, names: Vec<String>) -> Result<Vec<Named>, Refusal> {
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
@@ -84,18 +107,19 @@ pub(super) fn known(ask: &Ask, names: Vec<String>) -> Result<Vec<Named>, Refusal
         }
         match ask.series(&name, None) {
             Ok((entry, series)) => known.push(Named { name, entry, series }),
+            Err(refusal) if refusal.code() != Code::UnknownPv => return Err(refusal),
             Err(_) => unknown.push(name),
         }
     }
-    if unknown.is_empty() {
-        return Ok(known);
-    }
-    let told: Vec<String> = unknown.iter().take(UNKNOWN_TOLD).map(|name| format!("{:?}", shortened(name))).collect();
-    let more = unknown.len() - told.len();
-    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let message = format!("no PV of this archive is called {}{rest}", told.join(", "));
+    if unknown.is_empty() { Ok(known) } else { Err(unknown_names(ask, &unknown)) }
+}
+
+/// That nobody has some names.
+pub(super) fn unknown_names(ask: &Ask, unknown: &[String]) -> Refusal {
+    let told = first_few(unknown.iter().map(|name| format!("{:?}", shortened(name))), UNKNOWN_TOLD, ", ");
+    let message = format!("no PV of this archive is called {told}");
     let hint = unknown.first().map(|name| ask.did_you_mean(name)).unwrap_or_default();
-    Err(Refusal::new(Code::UnknownPv, message).hint(hint))
+    Refusal::new(Code::UnknownPv, message).hint(hint)
 }
 
 /// `GET` or `POST /samples`

@@ -59,7 +59,7 @@ struct Body {
 /// Many of them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Many {
+struct ManyMemos {
     #[serde(alias = "views")]
     notes: Vec<Body>,
 }
@@ -147,7 +147,7 @@ fn write(call: &Call, kind: MemoKind) -> Answer {
     let body: Value = serde_json::from_slice(&call.body).map_err(|error| unread(kind, &error))?;
     let is_many = body.get("notes").is_some() || body.get("views").is_some();
     let bodies = match is_many {
-        true => serde_json::from_value::<Many>(body).map(|many| many.notes),
+        true => serde_json::from_value::<ManyMemos>(body).map(|many| many.notes),
         false => serde_json::from_value::<Body>(body).map(|one| vec![one]),
     };
     let bodies = bodies.map_err(|error| unread(kind, &error))?;

@@ -3,30 +3,25 @@
 use std::{panic::resume_unwind, thread};
 
 use archive::{
-    AddRequest, Added, Change, Connection, Extent, FieldPath, Method, PvEntry, PvName, RuleError, RuleName, Wishes,
-    settings::{Givens, Written},
+    AddRequest, Added, Change, Extent, FieldPath, PvEntry, PvName, RuleError, RuleName, Wishes, settings::Written,
 };
-use sample::Value;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, json};
 use service::{Ask, Carry, Details, Pattern, PvRow, PvsWanted, check_len};
 
-use super::{removals::carry, settings::sampling};
+use super::{
+    list,
+    pv_row::{LIMIT_MAX, incomplete, row, state},
+    settings::{Asked, sampling},
+    told::{ADD_MAX, AllTold, Told, carry},
+};
 use crate::{
     call::Call,
     delivery::answer::{Answer, json},
-    formats::{counts::since_start, list::Frame, metadata, value},
+    formats::{counts::since_start, list::Frame, metadata},
     refusal::{Code, Refusal},
-    url::Params,
 };
 
-const LIMIT_MAX: usize = 10_000;
-/// The states that a list may be narrowed to.
-const STATES: [&str; 5] = ["any", "connected", "searching", "disconnected", "paused"];
-/// Longer arrays are left out of lists; `GET …/samples` has them.
-const LISTED_ELEMENTS_MAX: usize = 16;
-/// The most PVs that one request may add.
-pub(crate) const ADD_MAX: usize = 100_000;
 /// The most fields that one request may have archived with its PVs: each becomes a PV of its own.
 const FIELDS_MAX: usize = 100_000;
 /// What a PV takes on its way into the list.
@@ -37,21 +32,18 @@ const LONG_BODY: usize = 64 << 10;
 /// `GET /pvs`
 pub(crate) fn list(call: &Call) -> Answer {
     let query = &call.query;
+    if list::is_meant(query) {
+        return list::show(call);
+    }
     let page = call.ask.pvs(&PvsWanted {
         pattern: Pattern::search(query.get("match").unwrap_or(""), &call.ask.lease)?,
         limit: query.limit(LIMIT_MAX)?,
         offset: query.number("offset")?.unwrap_or(0),
         state: state(query)?,
     })?;
-    let head = Map::from_iter([("total".to_owned(), page.total.into())]);
+    let mut head = Map::from_iter([("total".to_owned(), page.total.into())]);
+    head.extend(incomplete(&call.ask));
     call.rows(Frame::member("pvs", &head)?, page.map(|row| Ok(Some(listed_row(&row?)))))
-}
-
-/// Where PVs stand to which a list is narrowed; any without it.
-fn state(query: &Params) -> Result<Option<Connection>, Refusal> {
-    let word = query.word("state", &STATES, Code::BadRequest)?;
-    let all = [Connection::Connected, Connection::Searching, Connection::Disconnected, Connection::Paused];
-    Ok(all.into_iter().find(|state| state.name() == word))
 }
 
 /// `GET /pvs/{pv}`
@@ -99,41 +91,6 @@ fn listed_row(of: &PvRow) -> Map<String, serde_json::Value> {
     row
 }
 
-fn row(of: &PvRow) -> Map<String, serde_json::Value> {
-    let (method, period) = match of.settings.method {
-        Method::Monitor => ("monitor", None),
-        Method::Scan { period } => ("scan", Some(period.as_secs_f64())),
-    };
-    let object = json!({
-        "name": of.name.as_str(),
-        "protocol": of.settings.protocol.name(),
-        "method": method,
-        "period": period,
-        "state": of.connection.name(),
-        "since": of.since.to_string(),
-        "type": of.value_type.map(|t| t.to_string()),
-        "units": of.units,
-        "last": of.last.as_ref().map(|sample| json!({
-            "time": sample.time.to_string(),
-            "value": listed(&sample.value),
-            "severity": sample.alarm.severity.name(),
-            "status": sample.alarm.status,
-        })),
-    });
-    match object {
-        serde_json::Value::Object(map) => map,
-        _ => unreachable!("it has just been written as an object"),
-    }
-}
-
-/// The value, unless it is too long for a list.
-fn listed(value: &Value) -> serde_json::Value {
-    match value {
-        Value::Array(elements) if elements.len() > LISTED_ELEMENTS_MAX => serde_json::Value::Null,
-        value => value::as_json(value),
-    }
-}
-
 #[derive(Deserialize)]
 struct AddBody {
     pvs: Vec<Wanted>,
@@ -145,14 +102,6 @@ struct AddBody {
 enum Wanted {
     Address(String),
     Settings(Box<Asked>),
-}
-
-/// What is asked for a PV. What is left out comes from a policy.
-#[derive(Default)]
-pub(crate) struct Asked {
-    pub(crate) name: String,
-    pub(crate) policy: Option<String>,
-    pub(crate) settings: Givens,
 }
 
 /// `POST /pvs`
@@ -199,40 +148,6 @@ fn add_all(ask: &Ask, body: &[u8], carry: Carry) -> Result<AllTold, Refusal> {
         }
     };
     Ok(AllTold::of(judged.into_iter().map(told).collect(), carry))
-}
-
-/// What became of each PV of a list, in its order. As values of JSON those of 25,000 would be 30 MB.
-#[derive(Serialize)]
-pub(super) struct AllTold {
-    /// Of how many something was changed, or would be.
-    changes: usize,
-    /// Whether nothing was changed.
-    plan: bool,
-    pvs: Vec<Told>,
-}
-
-impl AllTold {
-    pub(super) fn of(pvs: Vec<Told>, carry: Carry) -> AllTold {
-        let is_change = |told: &&Told| CHANGES.contains(&told.status);
-        AllTold { changes: pvs.iter().filter(is_change).count(), plan: carry == Carry::Plan, pvs }
-    }
-}
-
-/// What becomes of PVs of which something is changed.
-const CHANGES: [&str; 6] = ["added", "changed", "paused", "resumed", "removed", "restored"];
-
-#[derive(Serialize)]
-pub(super) struct Told {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) message: Option<String>,
-    pub(super) name: String,
-    pub(super) status: &'static str,
-}
-
-impl Told {
-    fn refused(name: String, why: &str) -> Told {
-        Told { message: Some(why.to_owned()), name, status: "refused" }
-    }
 }
 
 pub(crate) fn added_name(added: Added) -> &'static str {

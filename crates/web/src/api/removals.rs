@@ -6,13 +6,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use service::{Ask, Carry, Removal, Restoration, Switched, check_len};
 
-use super::pvs::{ADD_MAX, AllTold, Told};
+use super::told::{ADD_MAX, AllTold, Told, carry};
 use crate::{
     call::Call,
     delivery::answer::{Answer, json},
     formats::list::Frame,
     refusal::{Code, Refusal},
-    url::Params,
 };
 
 /// What a removed PV takes until it is sent.
@@ -25,12 +24,12 @@ const MOVED_BYTES: usize = 1000;
 #[serde(deny_unknown_fields)]
 struct Many {
     pvs: Vec<String>,
-    data: Option<Data>,
+    data: Option<DataChoice>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Data {
+enum DataChoice {
     Keep,
     Delete,
 }
@@ -43,11 +42,6 @@ fn many(ask: &Ask, body: &[u8], example: &str) -> Result<Many, Refusal> {
     check_len(many.pvs.len(), ADD_MAX, "PVs")?;
     ask.lease.grow_by(many.pvs.len(), MOVED_BYTES)?;
     Ok(many)
-}
-
-/// `plan=true` says what an order would do.
-pub(super) fn carry(query: &Params) -> Carry {
-    if query.switch("plan") { Carry::Plan } else { Carry::Out }
 }
 
 fn told_all(carry: Carry, told: impl Iterator<Item = Told>) -> Answer {
@@ -81,8 +75,8 @@ fn switch_many(call: &Call, to: PvState, done: &'static str, already: &'static s
 pub(crate) fn remove_many(call: &Call) -> Answer {
     let Many { pvs, data } = many(&call.ask, &call.body, r#"{"pvs":["A","B"],"data":"keep"}"#)?;
     let fate = match data {
-        Some(Data::Delete) => DataFate::Delete,
-        Some(Data::Keep) | None => DataFate::Keep,
+        Some(DataChoice::Delete) => DataFate::Delete,
+        Some(DataChoice::Keep) | None => DataFate::Keep,
     };
     let told = |(name, removal): (String, Removal)| {
         let message = (removal == Removal::Unknown).then(|| format!("no PV is called {name:?}"));

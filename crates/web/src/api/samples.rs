@@ -98,17 +98,5 @@ pub(crate) fn facts(
     range: TimeRange,
     newest: Option<&(Timestamp, Metadata)>,
 ) -> HashMap<String, String> {
-    let mut facts = HashMap::from([
-        ("pv".to_owned(), entry.name.to_string()),
-        ("from".to_owned(), range.t0.to_string()),
-        ("to".to_owned(), range.t1.to_string()),
-    ]);
-    if let Some((since, newest)) = newest {
-        facts.insert("metadata".to_owned(), metadata::as_json(*since, newest).to_string());
-        facts.extend(newest.units.clone().map(|units| ("units".to_owned(), units)));
-        if !newest.labels.is_empty() {
-            facts.insert("labels".to_owned(), Value::from(newest.labels.clone()).to_string());
-        }
-    }
-    facts
+    metadata::facts(entry.name.as_str(), range, newest.map(|(since, newest)| (*since, newest)))
 }

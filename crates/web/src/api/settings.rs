@@ -12,9 +12,15 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-use super::pvs::Asked;
-
 use crate::bodies::{Few, Loose};
+
+/// What is asked for a PV. What is left out comes from a policy.
+#[derive(Default)]
+pub(crate) struct Asked {
+    pub(crate) name: String,
+    pub(crate) policy: Option<String>,
+    pub(crate) settings: Givens,
+}
 
 impl<'de> Deserialize<'de> for Asked {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Asked, D::Error> {

@@ -47,6 +47,7 @@ fn as_json(status: &Status, of_doors: Vec<String>) -> Value {
         "store": store(&status.store, &status.weeks),
         "old_archives": status.old_archives.iter().map(old_archive).collect::<Vec<_>>(),
         "copies": status.copies.iter().map(copy).collect::<Vec<_>>(),
+        "clustered": status.clustered,
         "problems": status.problems.iter().cloned().chain(of_doors).collect::<Vec<_>>(),
     })
 }

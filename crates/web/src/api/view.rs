@@ -12,18 +12,18 @@ use archive::PvEntry;
 use query::{Bin, Cut, Series};
 use sample::{Metadata, Sample, TimeRange, Timestamp, ValueType};
 use serde_json::{Map, Value, json};
-use service::{Ask, now};
+use service::{Ask, Meant, now};
 
 use super::{
-    bins::{put_bins, sample_before},
+    bins::{CSV_COLUMNS, put_bins, put_csv, sample_before},
     gaps,
-    many::{Named, known, names},
+    many::{meant, unknown_names},
     samples::head,
 };
 use crate::{
     call::Call,
-    delivery::answer::{Answer, JSON, whole},
-    formats::{arrow, value::put_json},
+    delivery::answer::{Answer, CSV, JSON, whole},
+    formats::{arrow, csv::put_field, missing, value::put_json},
     refusal::{Code, Refusal},
     url::Params,
 };
@@ -43,6 +43,12 @@ const GAPS_MAX: usize = 10_000;
 /// One PV of a view.
 struct Part {
     name: String,
+    /// What there is of it; or why nothing is said, as nobody answers for it at present.
+    told: Result<Drawn, String>,
+}
+
+/// What is drawn of a PV.
+struct Drawn {
     entry: PvEntry,
     newest: Option<(Timestamp, Metadata)>,
     value_type: Option<ValueType>,
@@ -55,8 +61,9 @@ struct Part {
 
 /// `GET` or `POST /view`
 pub(crate) fn show(call: &Call) -> Answer {
-    let (names, range) = (names(&call.ask, &call.query, &call.body)?, call.query.range()?);
-    let format = call.query.word("format", &["arrow", "json"], Code::UnknownFormat)?;
+    let (names, meant) = meant(call)?;
+    let range = call.query.range()?;
+    let format = call.query.word("format", &["arrow", "json", "csv"], Code::UnknownFormat)?;
     if names.len() > PVS_MAX {
         let message = format!("{} PVs are named, a view has at most {PVS_MAX}", names.len());
         return Err(Refusal::new(Code::TooLarge, message).hint("ask for several views"));
@@ -70,13 +77,29 @@ pub(crate) fn show(call: &Call) -> Answer {
     }
     call.ask.lease.grow_by(count * names.len(), BIN_BYTES)?;
     call.ask.lease.grow_by(names.len(), PV_BYTES)?;
-    let mut parts = Vec::with_capacity(names.len());
-    for pv in known(&call.ask, names)? {
-        parts.push(part(&call.ask, pv, range, cut, until)?);
+    let unknown = names.iter().zip(&meant).filter(|(_, meant)| matches!(meant, Meant::Nothing));
+    let unknown: Vec<String> = unknown.map(|(name, _)| name.clone()).collect();
+    if !unknown.is_empty() {
+        return Err(unknown_names(&call.ask, &unknown));
     }
+    let mut parts = Vec::with_capacity(names.len());
+    for (name, meant) in names.into_iter().zip(meant) {
+        let told = match meant {
+            Meant::Series(entry, series) => {
+                let draw = || drawn(&call.ask, entry.clone(), &series, range, cut, until);
+                call.ask.told(&entry, draw)?
+            }
+            Meant::Untold(why) => Err(why),
+            Meant::Nothing => Err("nothing is called so".to_owned()),
+        };
+        parts.push(Part { name, told });
+    }
+    let mut head = head_of(&parts, range, until);
+    head.extend(missing::parts(&call.ask.noted()));
     match format {
-        "json" => Ok(whole(JSON, as_json(&parts, range, until))),
-        _ => Ok(whole(arrow::CONTENT_TYPE, arrow::view(&bins_by_pv(&parts), facts(&parts, range, until))?)),
+        "json" => Ok(whole(JSON, as_json(&head, &parts, range))),
+        "csv" => Ok(whole(CSV, as_csv(&parts))),
+        _ => Ok(whole(arrow::CONTENT_TYPE, arrow::view(&bins_by_pv(&parts), facts(head, &parts, range))?)),
     }
 }
 
@@ -92,20 +115,26 @@ fn cut(query: &Params) -> Result<Cut, Refusal> {
     Ok(Cut::Wide(nanos as i64))
 }
 
-fn part(ask: &Ask, pv: Named, range: TimeRange, cut: Cut, until: Timestamp) -> Result<Part, Refusal> {
+fn drawn(
+    ask: &Ask,
+    entry: PvEntry,
+    series: &Series,
+    range: TimeRange,
+    cut: Cut,
+    until: Timestamp,
+) -> Result<Drawn, Refusal> {
     ask.go_on()?;
-    let Named { name, entry, series } = pv;
     let newest = ask.metadata_at_end(entry.id, range)?;
-    let last = ask.last_before(&series, range.t1)?;
+    let last = ask.last_before(series, range.t1)?;
     let announced = newest.as_ref().and_then(|(_, metadata)| metadata.value_type).filter(|_| series.field.is_none());
     let value_type = last.map(|sample| sample.value.value_type()).or(announced);
-    let (bins, damage) = collect(ask, &series, range, cut, until)?;
-    let before = ask.last_before(&series, bins.first().map_or(range.t0, |bin| bin.t0))?;
-    let told = ask.gaps(&series, range)?;
+    let (bins, damage) = collect(ask, series, range, cut, until)?;
+    let before = ask.last_before(series, bins.first().map_or(range.t0, |bin| bin.t0))?;
+    let told = ask.gaps(series, range)?;
     ask.lease.grow_by(told.len().min(GAPS_MAX), GAP_BYTES)?;
     let gaps_left_out = told.len().saturating_sub(GAPS_MAX);
     let gaps = told.iter().take(GAPS_MAX).map(|(scope, gap)| gaps::row(*scope, gap)).collect();
-    Ok(Part { name, entry, newest, value_type, before, gaps, gaps_left_out, bins, damage })
+    Ok(Drawn { entry, newest, value_type, before, gaps, gaps_left_out, bins, damage })
 }
 
 /// All bins, and what was found damaged, unless the client goes away meanwhile.
@@ -128,12 +157,16 @@ fn collect(
 }
 
 fn bins_by_pv(parts: &[Part]) -> Vec<&[Bin]> {
-    parts.iter().map(|part| part.bins.as_slice()).collect()
+    parts.iter().map(bins_of).collect()
+}
+
+fn bins_of(part: &Part) -> &[Bin] {
+    part.told.as_ref().map_or(&[], |drawn| drawn.bins.as_slice())
 }
 
 /// What is said of the view as a whole. `until` is where live updates go on: what arrives from then on is in no bin.
 fn head_of(parts: &[Part], range: TimeRange, until: Timestamp) -> Map<String, Value> {
-    let bins = parts.iter().find_map(|part| part.bins.first().zip(part.bins.last()));
+    let bins = parts.iter().map(bins_of).find_map(|bins| bins.first().zip(bins.last()));
     let width = bins.map(|(first, _)| (first.t1.nanos() - first.t0.nanos()) as f64 / 1e9);
     let members = [
         ("from", bins.map_or(range.t0, |(first, _)| first.t0).to_string().into()),
@@ -144,41 +177,65 @@ fn head_of(parts: &[Part], range: TimeRange, until: Timestamp) -> Map<String, Va
     members.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }
 
+/// Of a PV for which nobody answers nothing is said but that: a client that does not know of such is not to draw it as empty.
 fn head_of_part(part: &Part, range: TimeRange) -> Map<String, Value> {
-    let mut told = head(&part.entry, range, part.newest.as_ref());
+    let drawn = match &part.told {
+        Ok(drawn) => drawn,
+        Err(why) => {
+            let members = [("pv", part.name.as_str()), ("unanswered", why)];
+            return members.map(|(name, value)| (name.to_owned(), value.into())).into_iter().collect();
+        }
+    };
+    let mut told = head(&drawn.entry, range, drawn.newest.as_ref());
     told.remove("from");
     told.remove("to");
     told.insert("pv".to_owned(), part.name.as_str().into());
-    told.insert("type".to_owned(), part.value_type.map(|of| of.to_string()).into());
-    told.insert("before".to_owned(), part.before.as_ref().map(sample_before).into());
-    told.insert("raw".to_owned(), part.bins.iter().all(|bin| bin.count <= 1).into());
-    told.insert("gaps".to_owned(), part.gaps.clone().into());
-    told.insert("gaps_left_out".to_owned(), part.gaps_left_out.into());
-    told.insert("damage".to_owned(), part.damage.clone().into());
+    told.insert("type".to_owned(), drawn.value_type.map(|of| of.to_string()).into());
+    told.insert("before".to_owned(), drawn.before.as_ref().map(sample_before).into());
+    told.insert("raw".to_owned(), drawn.bins.iter().all(|bin| bin.count <= 1).into());
+    told.insert("gaps".to_owned(), drawn.gaps.clone().into());
+    told.insert("gaps_left_out".to_owned(), drawn.gaps_left_out.into());
+    told.insert("damage".to_owned(), drawn.damage.clone().into());
     told
 }
 
 /// The same as texts, for the schema of an Arrow stream: what is said of each PV is JSON.
-fn facts(parts: &[Part], range: TimeRange, until: Timestamp) -> HashMap<String, String> {
+fn facts(head: Map<String, Value>, parts: &[Part], range: TimeRange) -> HashMap<String, String> {
     let pvs: Value = parts.iter().map(|part| Value::Object(head_of_part(part, range))).collect();
-    let text = |value: Value| if let Value::String(text) = value { text } else { value.to_string() };
-    let head = head_of(parts, range, until).into_iter().map(|(name, value)| (name, text(value)));
+    let head = head.into_iter().map(|(name, value)| (name, arrow::text(&value)));
     head.chain([("pvs".to_owned(), json!(pvs).to_string())]).collect()
 }
 
-fn as_json(parts: &[Part], range: TimeRange, until: Timestamp) -> Vec<u8> {
+fn as_json(head: &Map<String, Value>, parts: &[Part], range: TimeRange) -> Vec<u8> {
     let mut out = Vec::new();
-    put_json(&mut out, &head_of(parts, range, until));
+    put_json(&mut out, head);
     out.pop();
     out.extend_from_slice(b",\"pvs\":[");
     for (index, part) in parts.iter().enumerate() {
         out.extend_from_slice(if index == 0 { b"\n" } else { b",\n" });
         put_json(&mut out, &head_of_part(part, range));
-        out.pop();
-        out.extend_from_slice(b",\n\"bins\":");
-        put_bins(&mut out, &part.bins);
-        out.push(b'}');
+        if let Ok(drawn) = &part.told {
+            out.pop();
+            out.extend_from_slice(b",\n\"bins\":");
+            put_bins(&mut out, &drawn.bins);
+            out.push(b'}');
+        }
     }
     out.extend_from_slice(b"]}\n");
+    out
+}
+
+/// Bins alone, with the name of their PV.
+fn as_csv(parts: &[Part]) -> Vec<u8> {
+    let mut out = format!("pv,{CSV_COLUMNS}\n").into_bytes();
+    for part in parts {
+        let mut name = Vec::new();
+        put_field(&mut name, &part.name);
+        name.push(b',');
+        for bin in bins_of(part) {
+            out.extend_from_slice(&name);
+            put_csv(&mut out, bin);
+        }
+    }
     out
 }

@@ -13,7 +13,7 @@ use super::{
     names::named,
 };
 use crate::{
-    bodies::{Few, Loose, Scalar, each},
+    bodies::{Few, JsonScalar, Loose, each},
     call::Call,
     delivery::answer::{Answer, json},
     formats::list::Frame,
@@ -23,7 +23,7 @@ use crate::{
 /// What is understood of a type info. Where the samples lie and which member takes them has no meaning here.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct TypeInfo {
+struct GivenTypeInfo {
     pv_name: String,
     sampling_method: Option<String>,
     sampling_period: Option<Loose>,
@@ -38,15 +38,15 @@ struct TypeInfo {
 
 /// `true` and `"true"` both occur.
 #[derive(Default, Deserialize)]
-#[serde(from = "Scalar")]
+#[serde(from = "JsonScalar")]
 struct Switch(bool);
 
-impl From<Scalar> for Switch {
-    fn from(said: Scalar) -> Switch {
+impl From<JsonScalar> for Switch {
+    fn from(said: JsonScalar) -> Switch {
         Switch(match said {
-            Scalar::Flag(flag) => flag,
-            Scalar::Text(text) => text.eq_ignore_ascii_case("true"),
-            Scalar::Number(_) | Scalar::Nothing => false,
+            JsonScalar::Flag(flag) => flag,
+            JsonScalar::Text(text) => text.eq_ignore_ascii_case("true"),
+            JsonScalar::Number(_) | JsonScalar::Nothing => false,
         })
     }
 }
@@ -57,7 +57,7 @@ impl Switch {
     }
 }
 
-impl TypeInfo {
+impl GivenTypeInfo {
     /// The PV that switches it on and off.
     fn controlling_pv(&self) -> Option<&str> {
         self.controlling_pv.as_deref().map(str::trim).filter(|pv| !pv.is_empty())
@@ -87,6 +87,7 @@ fn fields(ask: &Ask, pv: &str, mut named: Vec<String>) -> Option<Vec<String>> {
 
 /// `GET /mgmt/bpl/exportConfig`: the type infos of all PVs, a line each.
 pub(crate) fn export(call: &Call) -> Answer {
+    call.ask.needs_answers()?;
     let identity = call.identity().to_owned();
     let infos = call.ask.all_configured()?.map(move |of| Ok(Some(type_info_of(&identity, &of?))));
     call.rows(Frame::lines(), infos)
@@ -107,7 +108,7 @@ fn imported(ask: &Ask, body: &[u8]) -> Result<Value, Refusal> {
     // One text in it may be as long as all of it.
     ask.lease.grow(body.len())?;
     let (mut requests, mut are_paused, mut controlling) = (Vec::new(), Vec::new(), BTreeSet::new());
-    each(body, "type infos", |info: TypeInfo| {
+    each(body, "type infos", |info: GivenTypeInfo| {
         check_len(requests.len() + 1, NAMES_MAX, "PVs")?;
         ask.lease.grow(ADDED_BYTES)?;
         controlling.extend(info.controlling_pv().map(str::to_owned));
@@ -133,7 +134,7 @@ fn imported(ask: &Ask, body: &[u8]) -> Result<Value, Refusal> {
 /// `POST /mgmt/bpl/putPVTypeInfo`: changes a PV with `override=true`, adds one with `createnew=true`, which is paused at first.
 pub(crate) fn put_type_info(call: &Call) -> Answer {
     let name = call.query.needed("pv")?;
-    let info: TypeInfo = serde_json::from_slice(&call.body)
+    let info: GivenTypeInfo = serde_json::from_slice(&call.body)
         .map_err(|error| Refusal::new(Code::BadRequest, format!("the body is not a type info: {error}")))?;
     if info.pv_name != name {
         let message = format!("the type info is of {:?}, not of {name:?}", info.pv_name);

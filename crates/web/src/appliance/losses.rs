@@ -7,14 +7,14 @@ use super::{dates::Dates, names::limit};
 use crate::{
     call::Call,
     delivery::answer::{Answer, JSON, json},
-    formats::{list::Frame, object::Object},
+    formats::{list::Frame, object::JsonObject},
 };
 
 /// `GET /mgmt/bpl/getPVsByDroppedEventsBuffer`: samples of this run for which there was no room, the most first.
 pub(crate) fn dropped_for_room(call: &Call) -> Answer {
     let rows = call.ask.dropped_for_room(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, |out, row| {
-        Object::begin(out).word("eventsDropped", &row.samples.to_string()).text("pvName", row.name.as_str()).end();
+        JsonObject::begin(out).word("eventsDropped", &row.samples.to_string()).text("pvName", row.name.as_str()).end();
         Ok(())
     })
 }
@@ -31,7 +31,7 @@ pub(crate) fn lost_connections(call: &Call) -> Answer {
     let rows = call.ask.lost_connections(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, move |out, of| {
         let is_connected = of.connection == Some(Connection::Connected);
-        let row = Object::begin(out).word("currentlyConnected", if is_connected { "Yes" } else { "No" });
+        let row = JsonObject::begin(out).word("currentlyConnected", if is_connected { "Yes" } else { "No" });
         let row = row.text("instance", &identity);
         let row = row.digits("lostConnections", i64::try_from(of.lost).unwrap_or(i64::MAX));
         row.text("pvName", of.name.as_str()).end();
@@ -44,7 +44,7 @@ pub(crate) fn silent(call: &Call) -> Answer {
     let (identity, mut dates) = (call.identity().to_owned(), Dates::default());
     let rows = call.ask.silent(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, move |out, of| {
-        let row = Object::begin(out).text("instance", &identity).word("lastKnownEvent", dates.of(of.last_sample));
+        let row = JsonObject::begin(out).text("instance", &identity).word("lastKnownEvent", dates.of(of.last_sample));
         row.text("pvName", of.name.as_str()).end();
         Ok(())
     })

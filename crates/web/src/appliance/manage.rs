@@ -17,7 +17,7 @@ use super::{
     words::period_seconds,
 };
 use crate::{
-    api::pvs::{ADD_MAX, Asked, request},
+    api::{pvs::request, settings::Asked, told::ADD_MAX},
     app::App,
     bodies::Loose,
     call::Call,
@@ -288,9 +288,9 @@ pub(crate) fn resume(call: &Call) -> Answer {
 }
 
 /// A name, and what is said against doing it to the PV.
-type Done = (ItemName, Option<&'static str>);
+type ItemOutcome = (ItemName, Option<&'static str>);
 
-fn done_row((name, objection): Done) -> Value {
+fn done_row((name, objection): ItemOutcome) -> Value {
     match objection {
         None => json!({ "pvName": name.as_str(), "status": "ok" }),
         Some(objection) => {
@@ -300,7 +300,7 @@ fn done_row((name, objection): Done) -> Value {
 }
 
 /// One PV is answered by an object, several by a list of them, however they were named.
-fn one_or_all(done: &[Done]) -> Frame {
+fn one_or_all(done: &[ItemOutcome]) -> Frame {
     if done.len() == 1 { Frame::bare() } else { Frame::list() }
 }
 
@@ -313,7 +313,7 @@ fn for_each(
     items: Vec<Item>,
     already: &'static str,
     act: impl Fn(&[PvId]) -> Result<Vec<Change>, Refusal>,
-) -> Result<Vec<Done>, Refusal> {
+) -> Result<Vec<ItemOutcome>, Refusal> {
     ask.lease.grow_by(items.len(), CHANGED_BYTES)?;
     let pvs: Vec<PvId> = items.iter().filter_map(|item| item.pv).collect();
     let mut changes = act(&pvs)?.into_iter();

@@ -73,7 +73,7 @@ pub(crate) fn resolved(ask: &Ask, names: Vec<String>) -> Result<Vec<Item>, Refus
 pub(crate) fn find(ask: &Ask, name: &str) -> Result<PvEntry, Refusal> {
     let bare = bare(name);
     let known = |name: &str| ask.find(name);
-    known(bare).or_else(|| known(bare.strip_suffix(".VAL")?)).ok_or_else(|| Refusal::unknown_pv(bare))
+    known(bare).or_else(|| known(bare.strip_suffix(".VAL")?)).ok_or_else(|| ask.unknown(bare))
 }
 
 /// A name without protocol prefix.

@@ -4,7 +4,7 @@ use super::names::limit;
 use crate::{
     call::Call,
     delivery::answer::{Answer, JSON},
-    formats::{list::Frame, object::Object},
+    formats::{list::Frame, object::JsonObject},
 };
 
 const SECONDS_OF_HOUR: f64 = 3600.0;
@@ -17,7 +17,7 @@ pub(crate) fn event_rates(call: &Call) -> Answer {
     let rows = call.ask.event_rates(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, |out, row| {
         let rate = format!("{:?}", row.samples_per_second);
-        Object::begin(out).word("eventRate", &rate).text("pvName", row.name.as_str()).end();
+        JsonObject::begin(out).word("eventRate", &rate).text("pvName", row.name.as_str()).end();
         Ok(())
     })
 }
@@ -27,7 +27,7 @@ pub(crate) fn storage_rates(call: &Call) -> Answer {
     let rows = call.ask.storage_rates(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, |out, of| {
         let [hour, day, year] = storage_rates_of(of.bytes_per_second).map(|(_, amount)| format!("{amount:?}"));
-        let row = Object::begin(out).text("pvName", of.name.as_str()).word("storageRate_GBperyear", &year);
+        let row = JsonObject::begin(out).text("pvName", of.name.as_str()).word("storageRate_GBperyear", &year);
         row.word("storageRate_KBperhour", &hour).word("storageRate_MBperday", &day).end();
         Ok(())
     })
@@ -47,7 +47,7 @@ pub(crate) fn storage_consumed(call: &Call) -> Answer {
     let identity = call.identity().to_owned();
     let rows = call.ask.storage_consumed(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, move |out, of| {
-        let row = Object::begin(out).text("instance", &identity).text("pvName", of.name.as_str());
+        let row = JsonObject::begin(out).text("instance", &identity).text("pvName", of.name.as_str());
         let row = row.word("storageConsumed", &of.bytes.to_string());
         row.word("storageConsumedInMB", &format!("{:.2}", of.bytes as f64 / KILO.powi(2))).end();
         Ok(())

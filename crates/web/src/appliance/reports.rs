@@ -15,7 +15,7 @@ use crate::{
     formats::{
         appliance_values::dbr_type,
         list::{Frame, limited},
-        object::{Object, put_text},
+        object::{JsonObject, put_text},
     },
     refusal::Refusal,
 };
@@ -57,7 +57,7 @@ pub(crate) fn paused(call: &Call) -> Answer {
 fn put_changed(identity: &str) -> impl FnMut(&mut Vec<u8>, ChangedRow) -> Result<(), Refusal> + Send + use<> {
     let (identity, mut dates) = (identity.to_owned(), Dates::default());
     move |out, of| {
-        let row = Object::begin(out).text("instance", &identity);
+        let row = JsonObject::begin(out).text("instance", &identity);
         row.word("modificationTime", dates.of(Some(of.at))).text("pvName", of.name.as_str()).end();
         Ok(())
     }
@@ -79,7 +79,7 @@ pub(crate) fn recently_added(call: &Call) -> Answer {
     let (identity, mut dates) = (call.identity().to_owned(), Dates::default());
     let rows = call.ask.recently_added(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, move |out, of| {
-        let row = Object::begin(out).word("creationTime", dates.of(Some(of.at)));
+        let row = JsonObject::begin(out).word("creationTime", dates.of(Some(of.at)));
         row.text("instance", &identity).text("pvName", of.name.as_str()).end();
         Ok(())
     })
@@ -91,7 +91,7 @@ pub(crate) fn never_connected(call: &Call) -> Answer {
     let rows = limited(limit(&call.query)?, call.ask.never_connected().map(|row| row.map(Some)));
     call.list(JSON, Frame::list(), rows, move |out, of| {
         let added = dates.of(Some(of.at));
-        let row = Object::begin(out).text("appliance", &identity).word("currentState", "METAINFO_REQUESTED");
+        let row = JsonObject::begin(out).text("appliance", &identity).word("currentState", "METAINFO_REQUESTED");
         let row = row.text("pvName", of.name.as_str());
         row.word("requestTime", added).word("startOfWorkflow", added).end();
         Ok(())
@@ -105,7 +105,7 @@ pub(crate) fn disconnected(call: &Call) -> Answer {
     let rows = limited(limit(&call.query)?, call.ask.disconnected().map(|row| row.map(Some)));
     call.list(JSON, Frame::list(), rows, move |out, of| {
         let host = of.server.map_or_else(|| "N/A".to_owned(), |server| server.ip().to_string());
-        let row = Object::begin(out).word("commandThreadID", "0"); // a client takes its absence for a fault
+        let row = JsonObject::begin(out).word("commandThreadID", "0"); // a client takes its absence for a fault
         let row = row.word("connectionLostAt", lost_at.of(Some(of.since))).word("hostName", &host);
         let row = row.text("instance", &identity).word("lastKnownEvent", dates.of(of.last_sample));
         let row = row.digits("noConnectionAsOfEpochSecs", seconds(of.since));
@@ -118,7 +118,7 @@ pub(crate) fn disconnected(call: &Call) -> Answer {
 pub(crate) fn waveforms(call: &Call) -> Answer {
     let rows = limited(limit(&call.query)?, call.ask.waveforms().map(|row| row.map(Some)));
     call.list(JSON, Frame::list(), rows, |out, of| {
-        let row = Object::begin(out).word("dbrtype", &dbr_type(of.value_type));
+        let row = JsonObject::begin(out).word("dbrtype", &dbr_type(of.value_type));
         let row = row.word("elementCount", &of.element_count.to_string());
         let row = row.text("pvName", of.name.as_str()).word("samplingmethod", method_name(of.method));
         row.word("samplingperiod", &format!("{:?}", period_seconds(of.method))).end();
@@ -133,7 +133,7 @@ pub(crate) fn time_spans(call: &Call) -> Answer {
         put_text(out, of.name.as_str());
         out.push(b':');
         let last = of.last_sample.map_or(0, seconds);
-        let row = Object::begin(out).digits("creationTS", seconds(of.added)).digits("lastEvent", last);
+        let row = JsonObject::begin(out).digits("creationTS", seconds(of.added)).digits("lastEvent", last);
         row.word("paused", is_paused(&of)).text("pvName", of.name.as_str()).end();
         Ok(())
     })
@@ -143,7 +143,7 @@ pub(crate) fn time_spans(call: &Call) -> Answer {
 pub(crate) fn creations(call: &Call) -> Answer {
     let rows = call.ask.creations(&pattern(&call.ask, &call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, |out, of| {
-        let row = Object::begin(out).digits("creationTS", seconds(of.added));
+        let row = JsonObject::begin(out).digits("creationTS", seconds(of.added));
         row.word("paused", is_paused(&of)).text("pvName", of.name.as_str()).end();
         Ok(())
     })
@@ -154,7 +154,7 @@ pub(crate) fn last_stamps(call: &Call) -> Answer {
     let rows = call.ask.time_spans(&pattern(&call.ask, &call.query)?)?;
     let rows = rows.map(|row| row.map(|of| Some((of.last_sample?, of.name))));
     call.list(JSON, Frame::list(), rows, |out, (last, name)| {
-        Object::begin(out).digits("lastEvent", seconds(last)).text("pvName", name.as_str()).end();
+        JsonObject::begin(out).digits("lastEvent", seconds(last)).text("pvName", name.as_str()).end();
         Ok(())
     })
 }

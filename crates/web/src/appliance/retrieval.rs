@@ -8,13 +8,13 @@ use archive::PvEntry;
 use query::{Before, Operator, Ranges, Request, Span};
 use sample::{Element, Metadata, Shape, TimeRange, Timestamp, ValueType};
 use serde_json::Value;
-use service::{Ask, now};
+use service::{Ask, Meant, now};
 
 use super::{
     metadata::facts,
     names::{find, list_in, names_in},
     spans::spans,
-    whose::Whose,
+    whose::SamplesOf,
 };
 use crate::{
     call::Call,
@@ -23,7 +23,7 @@ use crate::{
         appliance_json::{Form, LinesJson},
         appliance_lines::{Columns, LinesPlain},
         at_time::{AtAppliance, Values, WANTED_BYTES, Wanted},
-        gathered::Gathered,
+        gathered::GatheredNumbers,
         joined::{CHUNKED, Joined, LISTED, alone},
         matlab,
         pb::{Heading, SamplesPb},
@@ -63,7 +63,7 @@ pub(crate) fn get_data(call: &Call) -> Answer {
     }
     let asked = NamedPv::of(name)?;
     let format = format_of(extension, &FORMATS)?;
-    let whose = match Whose::of(&call.ask, asked.pv) {
+    let whose = match SamplesOf::of(&call.ask, asked.pv) {
         // With a template the Appliance looks into its stores for PVs that it has forgotten; there are none here.
         Err(_) if call.query.get("retiredPVTemplate").is_some_and(|template| find(&call.ask, template).is_ok()) => {
             return nothing(format);
@@ -81,11 +81,12 @@ pub(crate) fn get_data(call: &Call) -> Answer {
             call.chunks(TEXT, LinesPlain::new(Columns::Tabs, head, found.samples, found.has_bars))
         }
         "flx" => call.chunks(XML, LinesPlain::new(Columns::Elements, String::new(), found.samples, found.has_bars)),
-        "svg" => {
-            Ok(whole(SVG, svg::drawing(&found.name, &Gathered::of(found.samples, found.has_bars, &call.ask.lease)?)))
-        }
+        "svg" => Ok(whole(
+            SVG,
+            svg::drawing(&found.name, &GatheredNumbers::of(found.samples, found.has_bars, &call.ask.lease)?),
+        )),
         "mat" => {
-            let gathered = Gathered::of(found.samples, found.has_bars, &call.ask.lease)?.into_matrix()?;
+            let gathered = GatheredNumbers::of(found.samples, found.has_bars, &call.ask.lease)?.into_matrix()?;
             Ok(whole(MATLAB, matlab::file(&found.name, [found.from, found.to], now(), &gathered)))
         }
         _ => call.chunks(PROTOBUF, found.into_pb()),
@@ -99,8 +100,8 @@ fn nothing(format: &str) -> Answer {
         "csv" => whole(CSV, "\n"),
         "txt" => whole(TEXT, ""),
         "flx" => whole(XML, "<data>\n</data>\n"),
-        "svg" => whole(SVG, svg::drawing("", &Gathered::default())),
-        "mat" => whole(MATLAB, matlab::file("", [now(), now()], now(), &Gathered::default())),
+        "svg" => whole(SVG, svg::drawing("", &GatheredNumbers::default())),
+        "mat" => whole(MATLAB, matlab::file("", [now(), now()], now(), &GatheredNumbers::default())),
         _ => whole(PROTOBUF, ""),
     })
 }
@@ -128,7 +129,7 @@ fn data_for_pvs(call: &Call, extension: &str) -> Answer {
         }
         let asked = NamedPv::of(&name)?;
         operator(&call.query, &asked)?;
-        match Whose::of(&call.ask, asked.pv) {
+        match SamplesOf::of(&call.ask, asked.pv) {
             Ok(_) => known.push(name),
             Err(refusal) => unknown = unknown.or(Some(refusal)),
         }
@@ -138,7 +139,7 @@ fn data_for_pvs(call: &Call, extension: &str) -> Answer {
     let (ask, query) = (call.ask.clone(), call.query.clone());
     let open = move |name: String| {
         let asked = NamedPv::of(&name)?;
-        Found::of(&ask, &query, Whose::of(&ask, asked.pv)?, &asked)
+        Found::of(&ask, &query, SamplesOf::of(&ask, asked.pv)?, &asked)
     };
     match format {
         "json" => {
@@ -166,8 +167,8 @@ struct Found {
 }
 
 impl Found {
-    fn of(ask: &Ask, query: &Params, whose: Whose, asked: &NamedPv) -> Result<Found, Refusal> {
-        let Whose { entry, name, field } = whose;
+    fn of(ask: &Ask, query: &Params, whose: SamplesOf, asked: &NamedPv) -> Result<Found, Refusal> {
+        let SamplesOf { entry, name, field } = whose;
         // What a field said is never reduced.
         let operator = if field.is_some() { None } else { operator(query, asked)? };
         let spans = spans(query)?;
@@ -228,11 +229,20 @@ pub(crate) fn data_at_time(call: &Call) -> Answer {
         _ => names_in(&call.query, call.sent())?,
     };
     call.ask.lease.grow_by(names.len(), WANTED_BYTES)?;
-    let wanted = names.into_iter().filter_map(|name| find(&call.ask, &name).ok()).map(|entry| {
-        let series = Some(entry.id.into());
-        Wanted { name: entry.name.to_string(), series }
-    });
-    call.chunks(JSON, AtAppliance::new(Values::new(call.ask.clone(), at, wanted.collect()), since))
+    let mut wanted = Vec::with_capacity(names.len());
+    for name in names {
+        match find(&call.ask, &name) {
+            Ok(entry) => {
+                let series = entry.id.into();
+                wanted.push(Wanted { name: entry.name.to_string(), meant: Meant::Series(entry, series) });
+            }
+            // Nobody can tell whether there is such a PV.
+            Err(refusal) if refusal.code() == Code::StoreRefused => return Err(refusal),
+            Err(_) => {}
+        }
+    }
+    call.ask.leave_nothing_out(); // it has no place to say so
+    call.chunks(JSON, AtAppliance::new(Values::new(call.ask.clone(), at, wanted), since))
 }
 
 /// Where a search for values begins that reaches back for a period like `P2D`. The Appliance looks into the files of another 31 days.

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     call::Call,
     delivery::answer::{Answer, JSON},
-    formats::{list::Frame, object::Object},
+    formats::{list::Frame, object::JsonObject},
 };
 
 /// `GET` and `POST /mgmt/bpl/getPVStatus`: unknown names get an answer too; where none is given, all that `regex=` fits.
@@ -31,7 +31,9 @@ pub(crate) fn show(call: &Call) -> Answer {
     call.list(JSON, Frame::list(), rows, move |out, NamedRow { asked: item, seen }| {
         match seen {
             Some(seen) => put_row(out, &asked, item.name.as_str(), &seen, &mut dates),
-            None => Object::begin(out).text("pvName", item.name.as_str()).word("status", "Not being archived").end(),
+            None => {
+                JsonObject::begin(out).text("pvName", item.name.as_str()).word("status", "Not being archived").end()
+            }
         }
         Ok(())
     })
@@ -45,7 +47,10 @@ pub(crate) fn last_sample(ask: &Ask, entry: &PvEntry, status: Option<&Status>) -
 
 fn put_row(out: &mut Vec<u8>, ask: &Ask, name: &str, seen: &Seen, dates: &mut Dates) {
     let (entry, brief) = (&seen.entry, seen.brief.as_ref());
-    let row = Object::begin(out).text("appliance", ask.identity());
+    let row = JsonObject::begin(out).text("appliance", ask.identity());
+    if seen.is_unanswered() {
+        return row.text("pvName", name).text("pvNameOnly", entry.name.as_str()).word("status", "Appliance Down").end();
+    }
     if entry.settings.state == PvState::Paused {
         return row.text("pvName", name).text("pvNameOnly", entry.name.as_str()).word("status", "Paused").end();
     }

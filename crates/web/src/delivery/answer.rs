@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::{
     Delivery,
-    backlog::{Backlog, Next},
-    chunk::{Chunk, Size},
+    backlog::{AnswerBacklog, Next},
+    chunk::{Chunk, TextRows},
     sending::Sending,
 };
 use crate::refusal::{Code, Refusal};
@@ -44,9 +44,9 @@ where
     T: Into<Chunk> + 'static,
     E: Display + Into<Refusal> + Send + 'static,
 {
-    let (backlog, mut first, mut len) = (Backlog::default(), VecDeque::new(), 0);
+    let (backlog, mut first, mut len) = (AnswerBacklog::default(), VecDeque::new(), 0);
     while len < SHORT_BYTES_MAX && first.len() < SHORT_CHUNKS_MAX {
-        let chunk = match backlog.next(Size::Small) {
+        let chunk = match backlog.next(TextRows::Small) {
             Next::Send(bytes) => bytes,
             Next::Make(rows) => backlog.made(rows),
             Next::Wait => match chunks.next().transpose().map_err(Into::into)? {

@@ -20,14 +20,14 @@ use std::{
 
 use axum::body::Bytes;
 
-use super::chunk::{Chunk, Rows, Size};
+use super::chunk::{Chunk, Rows, TextRows};
 
 /// Who reads makes no text while fewer rows than this wait: who sends is to find some that nobody has begun.
 const UNBEGUN_MIN: usize = 4096;
 
 /// What one answer has waiting.
 #[derive(Default)]
-pub(crate) struct Backlog {
+pub(crate) struct AnswerBacklog {
     state: Mutex<State>,
     /// What a row took of those that were made last.
     row_bytes: AtomicUsize,
@@ -56,7 +56,7 @@ enum Waits {
 
 /// How far an answer is read ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reach {
+pub(crate) struct HowFarAhead {
     /// So much may wait when more is read.
     pub(crate) bytes: usize,
     /// Whether who reads makes text too.
@@ -79,7 +79,7 @@ pub(crate) enum Next {
     Wait,
 }
 
-impl Backlog {
+impl AnswerBacklog {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no holder of this lock panics")
     }
@@ -105,7 +105,7 @@ impl Backlog {
     }
 
     /// What is to be done for what is sent next.
-    pub(crate) fn next(&self, size: Size) -> Next {
+    pub(crate) fn next(&self, size: TextRows) -> Next {
         let mut state = self.state();
         let (next, is_over) = match state.waiting.front_mut() {
             Some(Waits::Made(bytes)) => (Next::Send(std::mem::take(bytes)), true),
@@ -140,7 +140,7 @@ impl Backlog {
     }
 
     /// What who reads does next.
-    pub(crate) fn step(&self, reach: Reach) -> Step {
+    pub(crate) fn step(&self, reach: HowFarAhead) -> Step {
         let mut state = self.state();
         if state.is_abandoned || state.bytes >= reach.bytes {
             return Step::End;

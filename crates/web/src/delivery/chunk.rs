@@ -51,7 +51,7 @@ impl Chunk {
 
 /// Of how many rows the text is made at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Size {
+pub(super) enum TextRows {
     Usual,
     /// So that the first byte goes out soon, and a crowd holds little.
     Small,
@@ -97,10 +97,10 @@ impl Rows {
     }
 
     /// Takes the first out, as many as are made at a time.
-    pub(super) fn take_first(&mut self, size: Size) -> Rows {
+    pub(super) fn take_first(&mut self, size: TextRows) -> Rows {
         let rows = self.piece.rows();
         let count = match size {
-            Size::Small if self.at_once == ROWS_AT_ONCE => (self.at_once / SMALL_PART).max(1),
+            TextRows::Small if self.at_once == ROWS_AT_ONCE => (self.at_once / SMALL_PART).max(1),
             _ => self.at_once,
         };
         let count = count.min(self.len());

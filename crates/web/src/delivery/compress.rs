@@ -23,6 +23,10 @@ const CONTENT_TYPES: [&str; 4] = ["application/json", "text/csv", "text/plain", 
 const GZIP_LEVEL: Compression = Compression::fast();
 const ZSTD_LEVEL: i32 = 1;
 
+/// Marks an answer whose bytes are counted by whoever takes it in parts.
+#[derive(Clone, Copy)]
+pub(crate) struct AsItIs;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coding {
     Gzip,
@@ -71,6 +75,7 @@ pub(crate) fn coded(coding: Option<Coding>, delivery: &Delivery, response: Respo
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let gains = content_type.is_some_and(|content_type| CONTENT_TYPES.contains(&content_type))
         && !headers.contains_key(header::CONTENT_ENCODING)
+        && response.extensions().get::<AsItIs>().is_none()
         && response.body().size_hint().exact().is_none_or(|bytes| bytes >= BYTES_MIN);
     if !gains {
         return response;

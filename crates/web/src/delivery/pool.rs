@@ -114,12 +114,12 @@ impl Queue {
 }
 
 /// A thread that may block, by its number, as long as it is in the list.
-struct Thread {
+struct PoolThread {
     number: u64,
     pool: Pool,
 }
 
-impl Thread {
+impl PoolThread {
     /// Does one piece of work, if there is one for it.
     fn works(&self) -> bool {
         let piece = self.pool.queue().next(self.number, self.pool.0.enough);
@@ -127,7 +127,7 @@ impl Thread {
     }
 }
 
-impl Drop for Thread {
+impl Drop for PoolThread {
     fn drop(&mut self) {
         self.pool.queue().threads.retain(|thread| thread.number != self.number);
     }
@@ -188,7 +188,7 @@ impl Pool {
         // The queue is free by then: a runtime that is ending gives no thread, and this one is out of the list at once.
         let number = self.queue().thread_more(self.0.enough);
         if let Some(number) = number {
-            let thread = Thread { number, pool: self.clone() };
+            let thread = PoolThread { number, pool: self.clone() };
             spawn_blocking(move || while thread.works() {});
         }
     }

@@ -11,8 +11,8 @@ use tokio::task::yield_now;
 
 use super::{
     Delivery,
-    backlog::{Backlog, Next, Reach, Step},
-    chunk::{Chunk, Size},
+    backlog::{AnswerBacklog, HowFarAhead, Next, Step},
+    chunk::{Chunk, TextRows},
     crowd::UnderWay,
     pool::{Begun, caught},
 };
@@ -30,7 +30,7 @@ const IN_A_ROW: usize = 4;
 /// An answer that is being sent.
 pub(super) struct Sending<I, E> {
     first: VecDeque<Bytes>,
-    backlog: Arc<Backlog>,
+    backlog: Arc<AnswerBacklog>,
     rest: Rest<I, E>,
     in_a_row: usize,
     delivery: Delivery,
@@ -55,7 +55,7 @@ where
     T: Into<Chunk> + 'static,
     E: Display + Send + 'static,
 {
-    pub(super) fn new(delivery: &Delivery, first: VecDeque<Bytes>, backlog: Backlog, chunks: I) -> Sending<I, E> {
+    pub(super) fn new(delivery: &Delivery, first: VecDeque<Bytes>, backlog: AnswerBacklog, chunks: I) -> Sending<I, E> {
         let (delivery, _under_way) = (delivery.clone(), delivery.crowd.join());
         let (backlog, rest) = (Arc::new(backlog), Rest::Unread(chunks));
         // What was made before is sent before more is made.
@@ -111,7 +111,7 @@ where
         loop {
             self.read_ahead();
             let is_crowd = self.delivery.crowd.is_crowd();
-            match self.backlog.next(if is_crowd { Size::Small } else { Size::Usual }) {
+            match self.backlog.next(if is_crowd { TextRows::Small } else { TextRows::Usual }) {
                 Next::Send(chunk) => {
                     self.in_a_row = 0;
                     return Ok(Some(chunk));
@@ -164,7 +164,7 @@ impl<I, E> Drop for Sending<I, E> {
 }
 
 /// Reads until enough waits, nobody wants it any more, or another answer waits for a thread while there are few.
-fn read<I, T, E>(mut chunks: I, backlog: &Backlog, delivery: &Delivery) -> Read<I, E>
+fn read<I, T, E>(mut chunks: I, backlog: &AnswerBacklog, delivery: &Delivery) -> Read<I, E>
 where
     I: Iterator<Item = Result<T, E>>,
     T: Into<Chunk>,
@@ -180,7 +180,8 @@ where
         if is_enough {
             return Ok(Some(chunks));
         }
-        let reach = Reach { bytes: if is_crowd { CROWD_BYTES } else { AHEAD_BYTES }, helps: crowd.leaves_processors() };
+        let reach =
+            HowFarAhead { bytes: if is_crowd { CROWD_BYTES } else { AHEAD_BYTES }, helps: crowd.leaves_processors() };
         match backlog.step(reach) {
             Step::End => return Ok(Some(chunks)),
             Step::Make(number, rows) => backlog.put(number, backlog.made(rows)),

@@ -16,8 +16,8 @@ use sample::{Alarm, Batch, Column, Runs, Timestamp};
 
 use super::{
     Delivery,
-    backlog::Backlog,
-    chunk::{Chunk, Rows, Size},
+    backlog::AnswerBacklog,
+    chunk::{Chunk, Rows, TextRows},
     crowd::{Crowd, FEW},
     sending::{AHEAD_BYTES, Sending},
 };
@@ -86,7 +86,7 @@ fn delivery(processors: usize) -> Delivery {
 }
 
 fn sent(delivery: &Delivery, read: Read) -> BoxStream<'static, Result<Bytes, String>> {
-    Sending::new(delivery, VecDeque::new(), Backlog::default(), read).into_stream().boxed()
+    Sending::new(delivery, VecDeque::new(), AnswerBacklog::default(), read).into_stream().boxed()
 }
 
 /// All that comes, and how it ends.
@@ -222,21 +222,21 @@ async fn nothing_is_read_ahead_as_long_as_there_is_a_crowd() {
 
 #[test]
 fn who_sends_begins_with_the_first_rows_and_who_reads_helps_with_the_last() {
-    use super::backlog::{Next, Reach, Step};
+    use super::backlog::{HowFarAhead, Next, Step};
 
-    let reach = Reach { bytes: AHEAD_BYTES, helps: true };
-    let backlog = Backlog::default();
+    let reach = HowFarAhead { bytes: AHEAD_BYTES, helps: true };
+    let backlog = AnswerBacklog::default();
     assert!(matches!(backlog.step(reach), Step::Read));
     backlog.push(Rows::lines(batch(0..BATCH_ROWS).into(), put).into());
     let Step::Make(number, last) = backlog.step(reach) else { panic!("there are enough rows for both") };
-    let Next::Make(first) = backlog.next(Size::Usual) else { panic!("there are rows to send") };
+    let Next::Make(first) = backlog.next(TextRows::Usual) else { panic!("there are rows to send") };
     assert!(backlog.made(first).starts_with(&text(0..1)));
     let last = backlog.made(last);
     assert!(last.ends_with(&text(BATCH_ROWS - 1..BATCH_ROWS)));
     backlog.put(number, last.clone());
     let mut rows = 0;
     let sent = loop {
-        match backlog.next(Size::Usual) {
+        match backlog.next(TextRows::Usual) {
             Next::Make(made) => rows += made.len(),
             Next::Send(sent) => break sent,
             Next::Wait => panic!("it is made"),
@@ -246,8 +246,8 @@ fn who_sends_begins_with_the_first_rows_and_who_reads_helps_with_the_last() {
     assert_eq!(backlog.bytes(), 0);
     // Where it is full, or processors have enough to do, who reads makes nothing.
     backlog.push(Rows::lines(batch(0..BATCH_ROWS).into(), put).into());
-    assert!(matches!(backlog.step(Reach { helps: false, ..reach }), Step::Read));
-    assert!(matches!(backlog.step(Reach { bytes: BATCH_ROWS * ROW_BYTES, ..reach }), Step::End));
+    assert!(matches!(backlog.step(HowFarAhead { helps: false, ..reach }), Step::Read));
+    assert!(matches!(backlog.step(HowFarAhead { bytes: BATCH_ROWS * ROW_BYTES, ..reach }), Step::End));
     backlog.abandon();
     assert!(matches!(backlog.step(reach), Step::End));
 }

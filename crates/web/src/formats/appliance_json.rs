@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::{
     bars::{Bars, connection_change},
-    line_buffer::{LineBuffer, Numbers, Others, Short, Values, of_numbers},
-    seconds::{Day, InSecond, put_clock},
+    line_buffer::{LineBuffer, Numbers, Others, ShortText, Values, of_numbers},
+    seconds::{Day, SecondText, put_clock},
     sizes::LineBytes,
     value::{Dialect, put, put_json},
 };
@@ -193,10 +193,10 @@ fn put_form(out: &mut Vec<u8>, piece: &Piece, form: Form, values: &impl Values) 
 
 /// Each line with what stands between it and the one before.
 fn put_full(out: &mut Vec<u8>, piece: &Piece, values: &impl Values) {
-    let (mut room, mut begun, times) = (LineBuffer::new(), InSecond::default(), piece.batch().times());
+    let (mut room, mut begun, times) = (LineBuffer::new(), SecondText::default(), piece.batch().times());
     let mut line = room.lines();
     for (rows, alarm) in piece.alarms() {
-        let state = Short::of(|line| {
+        let state = ShortText::of(|line| {
             line.text(b", \"severity\":");
             line.unsigned(alarm.severity as u64);
             line.text(b", \"status\":");
@@ -236,7 +236,7 @@ fn put_quick(out: &mut Vec<u8>, piece: &Piece, values: &impl Values) {
 
 /// Times to the millisecond.
 fn put_pairs(out: &mut Vec<u8>, piece: &Piece, values: &impl Values) {
-    let (mut room, mut begun, times) = (LineBuffer::new(), InSecond::default(), piece.batch().times());
+    let (mut room, mut begun, times) = (LineBuffer::new(), SecondText::default(), piece.batch().times());
     let (mut line, mut day) = (room.lines(), Day::iso());
     for row in piece.rows() {
         line.pass_on(out);

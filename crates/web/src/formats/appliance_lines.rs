@@ -6,8 +6,8 @@ use sample::{Column, Timestamp};
 
 use super::{
     bars::Bars,
-    line_buffer::{Line, LineBuffer, Numbers, Others, Short, Values, of_numbers},
-    seconds::{Day, InSecond, put_clock},
+    line_buffer::{Line, LineBuffer, Numbers, Others, ShortText, Values, of_numbers},
+    seconds::{Day, SecondText, put_clock},
     svg::escaped,
     value::{Dialect, put, put_list},
 };
@@ -114,10 +114,10 @@ fn put_lines(
     mut begin: impl FnMut(&mut Line<'_>, i64),
     values: &impl Values,
 ) {
-    let (mut room, mut begun, times) = (LineBuffer::new(), InSecond::default(), piece.batch().times());
+    let (mut room, mut begun, times) = (LineBuffer::new(), SecondText::default(), piece.batch().times());
     let mut line = room.lines();
     for (rows, alarm) in piece.alarms() {
-        let state = Short::of(|line| {
+        let state = ShortText::of(|line| {
             line.text(between);
             line.unsigned(alarm.severity as u64);
             line.text(between);

@@ -15,6 +15,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
 use axum::body::Bytes;
 use query::{Bin, Samples};
 use sample::{Alarm, Batch, Column, Runs, Timestamp, ValueType};
+use serde_json::{Map, Value};
 
 use super::ended::next_chunk;
 use crate::refusal::{Code, Refusal};
@@ -278,4 +279,14 @@ pub(super) fn values(column: Column) -> ArrayRef {
 /// For how many seconds of the bin a number was in force.
 pub(crate) fn seconds_covered(bin: &Bin) -> f64 {
     bin.covered as f64 / 1e9
+}
+
+/// A value of JSON in metadata: a text as it is, all else as JSON.
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What JSON says beside its rows, as metadata: texts as they are, all else as JSON, and nothing of what is null.
+pub(super) fn texts(facts: &Map<String, Value>) -> HashMap<String, String> {
+    facts.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), text(value))).collect()
 }

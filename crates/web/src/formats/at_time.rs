@@ -1,26 +1,23 @@
 //! The values of many PVs at one time, found a few hundred at a time and written in four formats.
 
-use std::{
-    collections::HashMap,
-    num::NonZero,
-    sync::Arc,
-    thread::{self, available_parallelism},
-};
+use std::{collections::HashMap, sync::Arc};
 
+use archive::PvEntry;
 use arrow_array::{
     ArrayRef, Float64Array, RecordBatch, StringArray, TimestampNanosecondArray, UInt8Array, UInt16Array,
 };
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use axum::body::Bytes;
-use query::Series;
+use query::{Series, in_shares};
 use sample::{Batch, Element, Sample, Shape, Timestamp};
-use service::Ask;
+use service::{Ask, Meant};
 
 use super::{
     arrow::Error,
     csv::{put_field, put_value},
     ended::next_chunk,
+    missing,
     value::{Dialect, put, put_json},
 };
 use crate::{formats::appliance_values::dbr_type, refusal::Refusal};
@@ -35,16 +32,16 @@ pub(crate) const WANTED_BYTES: usize = 128;
 /// And so many are worth a thread of their own.
 const PVS_A_THREAD: usize = 512;
 
-/// One name; no series if nothing has that name.
+/// One name, and what it stands for.
 pub(crate) struct Wanted {
     pub(crate) name: String,
-    pub(crate) series: Option<Series>,
+    pub(crate) meant: Meant,
 }
 
 /// What was found for one name: none if it had no value yet.
 pub(crate) type Found = (String, Option<Sample>);
 
-/// The values, and at the end the names that nobody knows.
+/// The values, and at the end the names that nobody knows, and those for which nobody answers.
 pub(crate) struct Values {
     ask: Ask,
     time: Timestamp,
@@ -52,29 +49,33 @@ pub(crate) struct Values {
     /// How many are looked up next.
     next: usize,
     unknown: Vec<String>,
+    untold: Vec<(String, String)>,
 }
 
 impl Values {
     pub(crate) fn new(ask: Ask, time: Timestamp, wanted: Vec<Wanted>) -> Values {
-        Values { ask, time, left: wanted.into_iter(), next: PVS_AT_FIRST, unknown: Vec::new() }
+        Values { ask, time, left: wanted.into_iter(), next: PVS_AT_FIRST, unknown: Vec::new(), untold: Vec::new() }
     }
 
     /// The next few, looked up by all processors; none when all names have been looked up.
     fn next(&mut self) -> Result<Option<Vec<Found>>, Refusal> {
-        let (known, unknown): (Vec<Wanted>, Vec<Wanted>) =
-            self.left.by_ref().take(self.next).partition(|wanted| wanted.series.is_some());
-        self.unknown.extend(unknown.into_iter().map(|wanted| wanted.name));
-        let threads = available_parallelism().map_or(1, NonZero::get).min(known.len().div_ceil(PVS_A_THREAD)).max(1);
-        let mut shares = known.chunks(known.len().div_ceil(threads).max(1));
-        let (own, look_up) = (shares.next().unwrap_or_default(), |share| self.look_up(share));
-        let found = thread::scope(|scope| {
-            let others: Vec<_> = shares.map(|share| scope.spawn(move || look_up(share))).collect();
-            let mut found = look_up(own)?;
-            for other in others {
-                found.extend(other.join().expect("a look-up does not panic")?);
+        let mut known = Vec::new();
+        for Wanted { name, meant } in self.left.by_ref().take(self.next) {
+            match meant {
+                Meant::Series(entry, series) => known.push((name, entry, series)),
+                Meant::Untold(why) => self.untold.push((name, why)),
+                Meant::Nothing => self.unknown.push(name),
             }
-            Ok::<_, Refusal>(found)
-        })?;
+        }
+        let mut found: Vec<Found> = Vec::with_capacity(known.len());
+        for share in in_shares(&known, PVS_A_THREAD, |share| self.look_up(share)) {
+            for (name, told) in share? {
+                match told {
+                    Ok(sample) => found.push((name, sample)),
+                    Err(why) => self.untold.push((name, why)),
+                }
+            }
+        }
         let bytes: usize = found.iter().flat_map(|(_, sample)| sample).map(|sample| sample.value.byte_size()).sum();
         self.next = match VALUES_BYTES * found.len() / bytes.max(1) {
             fitting if bytes > VALUES_BYTES => fitting.clamp(1, PVS_A_CHUNK),
@@ -84,9 +85,21 @@ impl Values {
         Ok((!is_end).then_some(found))
     }
 
-    fn look_up(&self, share: &[Wanted]) -> Result<Vec<Found>, Refusal> {
-        let known = share.iter().filter_map(|wanted| Some((wanted.name.clone(), wanted.series.as_ref()?)));
-        known.map(|(name, series)| Ok((name, self.ask.last_before(series, self.time)?))).collect()
+    #[expect(clippy::type_complexity, reason = "a row is found, or the reason why it is not")]
+    fn look_up(
+        &self,
+        share: &[(String, PvEntry, Series)],
+    ) -> Result<Vec<(String, Result<Option<Sample>, String>)>, Refusal> {
+        let look_up = |(name, entry, series): &(String, PvEntry, Series)| {
+            let told = self.ask.told(entry, || self.ask.last_before(series, self.time))?;
+            Ok((name.clone(), told))
+        };
+        share.iter().map(look_up).collect()
+    }
+
+    /// The members of the answer that say what is missing.
+    fn lacking(&self) -> impl Iterator<Item = (String, serde_json::Value)> {
+        missing::pvs(&self.untold).into_iter().chain(missing::parts(&self.ask.noted()))
     }
 }
 
@@ -120,6 +133,10 @@ impl AtJson {
                 self.ended = true;
                 out.extend_from_slice(b"],\n\"unknown\":");
                 put_json(&mut out, &self.values.unknown);
+                for (name, value) in self.values.lacking() {
+                    out.extend_from_slice(format!(",\n\"{name}\":").as_bytes());
+                    put_json(&mut out, &value);
+                }
                 out.extend_from_slice(b"}\n");
             }
         }
@@ -279,14 +296,19 @@ impl AtArrow {
         Ok(std::mem::take(self.writer.get_mut()).into())
     }
 
-    /// Names that nobody knows stand in the schema of one more stream without rows.
+    /// Names that nobody knows, and those for which nobody answers, stand in the schema of one more stream without rows.
     fn finish_with_unknown(&mut self) -> Result<(), Error> {
-        if self.values.unknown.is_empty() {
+        let mut more: HashMap<String, String> =
+            self.values.lacking().map(|(name, value)| (name, value.to_string())).collect();
+        if !self.values.unknown.is_empty() {
+            let unknown = serde_json::Value::from(std::mem::take(&mut self.values.unknown)).to_string();
+            more.insert("unknown".to_owned(), unknown);
+        }
+        if more.is_empty() {
             return Ok(());
         }
-        let unknown = serde_json::Value::from(std::mem::take(&mut self.values.unknown)).to_string();
         let mut facts = self.schema.metadata().clone();
-        facts.insert("unknown".to_owned(), unknown);
+        facts.extend(more);
         let schema = self.schema.as_ref().clone().with_metadata(facts);
         let mut more = StreamWriter::try_new(std::mem::take(self.writer.get_mut()), &schema)?;
         more.finish()?;

@@ -8,7 +8,7 @@ use sample::{Alarm, Column};
 use super::{
     elements,
     line_buffer::{LineBuffer, Numbers, Others, Values, of_numbers},
-    seconds::{Day, InSecond, put_clock},
+    seconds::{Day, SecondText, put_clock},
     value::{Dialect, put},
 };
 use crate::delivery::{
@@ -16,7 +16,7 @@ use crate::delivery::{
     pieces::Piece,
 };
 
-const HEAD: &str = "time,value,severity,status,message,pulse\n";
+pub(super) const HEAD: &str = "time,value,severity,status,message,pulse\n";
 
 pub(crate) struct SamplesCsv {
     samples: Samples,
@@ -69,7 +69,7 @@ pub(super) fn put_rows(out: &mut Vec<u8>, lead: &[u8], piece: &Piece) {
 }
 
 fn put_lines(out: &mut Vec<u8>, lead: &[u8], piece: &Piece, values: &impl Values) {
-    let (mut room, mut begun, times) = (LineBuffer::new(), InSecond::default(), piece.batch().times());
+    let (mut room, mut begun, times) = (LineBuffer::new(), SecondText::default(), piece.batch().times());
     let (mut line, mut day) = (room.lines(), Day::iso());
     for (rows, alarm) in piece.alarms() {
         let (state, pulses) = (state(alarm), piece.batch().pulses().within(rows));

@@ -11,7 +11,7 @@ use std::{
 use sample::{Arrays, Column};
 use serde::Serialize;
 
-use super::value::{Dialect, EXACT_MAX, non_finite, put, put_list};
+use super::plain::{Dialect, EXACT_MAX, non_finite, put_list, put_scalar};
 
 /// How many elements are printed before they are added to the answer.
 const AT_ONCE: usize = 64;
@@ -22,7 +22,7 @@ const NUMBER_BYTES_MAX: usize = 32;
 const WHOLE_MAX: f64 = 1e15;
 const WHOLE_MAX_F32: f32 = 16_777_216.0;
 
-/// Some elements in brackets.
+/// Some scalars in brackets.
 pub(crate) fn put_elements(out: &mut Vec<u8>, elements: &Column, range: Range<usize>, dialect: Dialect) {
     out.push(b'[');
     if put_numbers(out, elements, range.clone(), dialect) {
@@ -30,7 +30,11 @@ pub(crate) fn put_elements(out: &mut Vec<u8>, elements: &Column, range: Range<us
         return;
     }
     out.pop();
-    put_list(out, range, |out, index| put(out, elements, index, dialect));
+    put_list(out, range, |out, index| {
+        if !put_scalar(out, elements, index, dialect) {
+            out.extend_from_slice(b"null");
+        }
+    });
 }
 
 /// An array as a field of CSV, if nothing in it has to be escaped there; else nothing is written.
@@ -266,6 +270,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::formats::value::put;
 
     fn arrays(elements: Column) -> Arrays {
         let len = elements.len();

@@ -17,16 +17,16 @@ const NUMBER_BYTES: usize = 56;
 
 /// Times with one number each, or with as many as the longest array has.
 #[derive(Default)]
-pub(crate) struct Gathered {
+pub(crate) struct GatheredNumbers {
     pub(crate) times: Vec<Timestamp>,
     rows: Vec<f64>,
     ends: Vec<usize>,
 }
 
-impl Gathered {
+impl GatheredNumbers {
     /// All samples, if they are numbers and not too many.
-    pub(crate) fn of(samples: InSpans, has_bars: bool, room: &Lease) -> Result<Gathered, Refusal> {
-        let mut gathered = Gathered::default();
+    pub(crate) fn of(samples: InSpans, has_bars: bool, room: &Lease) -> Result<GatheredNumbers, Refusal> {
+        let mut gathered = GatheredNumbers::default();
         for batch in samples {
             let (batch, _) = Bars::split(batch?, has_bars);
             let value_type = batch.value_type();
@@ -67,7 +67,7 @@ impl Gathered {
     }
 
     /// The same for a matrix with a row for each sample, as long as the longest, if that is not too large either.
-    pub(crate) fn into_matrix(self) -> Result<Gathered, Refusal> {
+    pub(crate) fn into_matrix(self) -> Result<GatheredNumbers, Refusal> {
         if self.times.len().saturating_mul(self.width()) <= NUMBERS_MAX {
             return Ok(self);
         }
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn one_long_array_among_many_short_ones_is_no_matrix() {
-        let mut gathered = Gathered::default();
+        let mut gathered = GatheredNumbers::default();
         for row in 0..10_000 {
             gathered.rows.resize(gathered.rows.len() + if row == 0 { 100_000 } else { 1 }, 0.0);
             gathered.ends.push(gathered.rows.len());
@@ -96,6 +96,6 @@ mod tests {
         }
         assert_eq!((gathered.row(0).len(), gathered.row(1).len(), gathered.width()), (100_000, 1, 100_000));
         assert!(gathered.into_matrix().is_err());
-        assert!(Gathered::default().into_matrix().is_ok());
+        assert!(GatheredNumbers::default().into_matrix().is_ok());
     }
 }

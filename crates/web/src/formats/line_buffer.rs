@@ -52,8 +52,8 @@ impl Line<'_> {
     }
 
     #[inline(always)]
-    pub(crate) fn short(&mut self, short: &Short) {
-        self.room[self.at..self.at + Short::BYTES_MAX].copy_from_slice(&short.room);
+    pub(crate) fn short(&mut self, short: &ShortText) {
+        self.room[self.at..self.at + ShortText::BYTES_MAX].copy_from_slice(&short.room);
         self.at += short.len;
     }
 
@@ -187,24 +187,24 @@ fn digits(number: u32) -> u64 {
 
 /// A text that many lines have. Copies of a fixed length are the fastest there are.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Short {
-    room: [u8; Short::BYTES_MAX],
+pub(crate) struct ShortText {
+    room: [u8; ShortText::BYTES_MAX],
     len: usize,
 }
 
-impl Short {
+impl ShortText {
     pub(crate) const BYTES_MAX: usize = 32;
 
     /// What `put` writes, which is no longer than that.
     #[inline(always)]
-    pub(crate) fn of(put: impl FnOnce(&mut Line<'_>)) -> Short {
-        let mut room = [0; 2 * Short::BYTES_MAX];
+    pub(crate) fn of(put: impl FnOnce(&mut Line<'_>)) -> ShortText {
+        let mut room = [0; 2 * ShortText::BYTES_MAX];
         let mut line = Line { room: &mut room, at: 0 };
         put(&mut line);
         let len = line.at;
-        assert!(len <= Short::BYTES_MAX, "a text of {len} bytes is not short");
-        let mut short = Short { len, ..Short::default() };
-        short.room.copy_from_slice(&room[..Short::BYTES_MAX]);
+        assert!(len <= ShortText::BYTES_MAX, "a text of {len} bytes is not short");
+        let mut short = ShortText { len, ..ShortText::default() };
+        short.room.copy_from_slice(&room[..ShortText::BYTES_MAX]);
         short
     }
 

@@ -5,25 +5,30 @@
 
 use sample::Timestamp;
 
-use super::gathered::Gathered;
+use super::gathered::GatheredNumbers;
 use crate::formats::appliance_values::instant;
 
 /// Types of data.
-const INT8: u32 = 1;
-const UINT8: u32 = 2;
-const INT32: u32 = 5;
-const UINT32: u32 = 6;
-const DOUBLE: u32 = 9;
-const INT64: u32 = 12;
-const MATRIX: u32 = 14;
-const UTF8: u32 = 16;
+pub(super) const INT8: u32 = 1;
+pub(super) const UINT8: u32 = 2;
+pub(super) const UINT16: u32 = 4;
+pub(super) const INT32: u32 = 5;
+pub(super) const UINT32: u32 = 6;
+pub(super) const DOUBLE: u32 = 9;
+pub(super) const INT64: u32 = 12;
+pub(super) const UINT64: u32 = 13;
+pub(super) const MATRIX: u32 = 14;
+pub(super) const UTF8: u32 = 16;
 
 /// Classes of matrices.
-const STRUCTURE_CLASS: u32 = 2;
-const TEXT_CLASS: u32 = 4;
-const DOUBLE_CLASS: u32 = 6;
-const UINT8_CLASS: u32 = 9;
-const INT64_CLASS: u32 = 14;
+pub(super) const CELL_CLASS: u32 = 1;
+pub(super) const STRUCTURE_CLASS: u32 = 2;
+pub(super) const TEXT_CLASS: u32 = 4;
+pub(super) const DOUBLE_CLASS: u32 = 6;
+pub(super) const UINT8_CLASS: u32 = 9;
+pub(super) const UINT16_CLASS: u32 = 11;
+pub(super) const INT64_CLASS: u32 = 14;
+pub(super) const UINT64_CLASS: u32 = 15;
 
 /// The first 116 bytes are a text for people.
 const TEXT_LEN: usize = 116;
@@ -31,12 +36,8 @@ const TEXT_LEN: usize = 116;
 const HEADER_LEN: usize = 124;
 
 /// The whole file.
-pub(crate) fn file(name: &str, asked: [Timestamp; 2], made: Timestamp, gathered: &Gathered) -> Vec<u8> {
-    let mut out = format!("MATLAB 5.0 MAT-file, Platform: pvark, CREATED on: {made}").into_bytes();
-    out.truncate(TEXT_LEN);
-    out.resize(TEXT_LEN, b' ');
-    out.resize(HEADER_LEN, 0);
-    out.extend_from_slice(&[1, 0, b'M', b'I']);
+pub(crate) fn file(name: &str, asked: [Timestamp; 2], made: Timestamp, gathered: &GatheredNumbers) -> Vec<u8> {
+    let mut out = beginning(&format!("MATLAB 5.0 MAT-file, Platform: pvark, CREATED on: {made}"));
     let [from, to] = asked.map(instant);
     put_structure(
         &mut out,
@@ -53,45 +54,47 @@ pub(crate) fn file(name: &str, asked: [Timestamp; 2], made: Timestamp, gathered:
         &mut out,
         "data",
         &[
-            ("epochSeconds", Member { class: INT64_CLASS, size: [rows, 1], data: INT64, bytes: seconds }),
+            ("epochSeconds", MatrixMember { class: INT64_CLASS, size: [rows, 1], data: INT64, bytes: seconds }),
             (
                 "values",
-                Member {
+                MatrixMember {
                     class: DOUBLE_CLASS,
                     size: [rows, width],
                     data: DOUBLE,
                     bytes: values.flat_map(f64::to_be_bytes).collect(),
                 },
             ),
-            ("nanos", Member { class: INT64_CLASS, size: [rows, 1], data: INT64, bytes: nanos }),
-            ("isDST", Member { class: UINT8_CLASS, size: [rows, 1], data: UINT8, bytes: vec![0; rows] }),
+            ("nanos", MatrixMember { class: INT64_CLASS, size: [rows, 1], data: INT64, bytes: nanos }),
+            ("isDST", MatrixMember { class: UINT8_CLASS, size: [rows, 1], data: UINT8, bytes: vec![0; rows] }),
         ],
     );
     out
 }
 
+/// What every file begins with: a text for people, and in which order bytes stand.
+pub(super) fn beginning(text: &str) -> Vec<u8> {
+    let mut out = text.as_bytes().to_vec();
+    out.truncate(TEXT_LEN);
+    out.resize(TEXT_LEN, b' ');
+    out.resize(HEADER_LEN, 0);
+    out.extend_from_slice(&[1, 0, b'M', b'I']);
+    out
+}
+
 /// A matrix that is a member of a structure.
-struct Member {
+struct MatrixMember {
     class: u32,
     size: [usize; 2],
     data: u32,
     bytes: Vec<u8>,
 }
 
-fn text(text: &str) -> Member {
-    Member { class: TEXT_CLASS, size: [1, text.chars().count()], data: UTF8, bytes: text.as_bytes().to_vec() }
+fn text(text: &str) -> MatrixMember {
+    MatrixMember { class: TEXT_CLASS, size: [1, text.chars().count()], data: UTF8, bytes: text.as_bytes().to_vec() }
 }
 
-fn put_structure(out: &mut Vec<u8>, name: &str, members: &[(&str, Member)]) {
-    let name_len = members.iter().map(|(name, _)| name.len() + 1).max().unwrap_or(1);
-    let mut names = Vec::new();
-    for (name, _) in members {
-        names.extend_from_slice(name.as_bytes());
-        names.resize(names.len() + name_len - name.len(), 0);
-    }
-    let mut body = head(STRUCTURE_CLASS, [1, 1], name);
-    put(&mut body, INT32, &(name_len as u32).to_be_bytes());
-    put(&mut body, INT8, &names);
+fn put_structure(out: &mut Vec<u8>, name: &str, members: &[(&str, MatrixMember)]) {
+    let mut body = structure_head(name, members.iter().map(|(name, _)| *name));
     for (name, member) in members {
         let mut matrix = head(member.class, member.size, name);
         put(&mut matrix, member.data, &member.bytes);
@@ -100,8 +103,22 @@ fn put_structure(out: &mut Vec<u8>, name: &str, members: &[(&str, Member)]) {
     put(out, MATRIX, &body);
 }
 
+/// What a structure begins with: its name, and those of its members.
+pub(super) fn structure_head<'n>(name: &str, members: impl Iterator<Item = &'n str> + Clone) -> Vec<u8> {
+    let name_len = members.clone().map(|name| name.len() + 1).max().unwrap_or(1);
+    let mut names = Vec::new();
+    for name in members {
+        names.extend_from_slice(name.as_bytes());
+        names.resize(names.len() + name_len - name.len(), 0);
+    }
+    let mut head = head(STRUCTURE_CLASS, [1, 1], name);
+    put(&mut head, INT32, &(name_len as u32).to_be_bytes());
+    put(&mut head, INT8, &names);
+    head
+}
+
 /// What every matrix begins with: its class, its size and its name.
-fn head(class: u32, size: [usize; 2], name: &str) -> Vec<u8> {
+pub(super) fn head(class: u32, size: [usize; 2], name: &str) -> Vec<u8> {
     let mut out = Vec::new();
     put(&mut out, UINT32, &[class.to_be_bytes(), [0; 4]].concat());
     let sizes = size.map(|size| u32::try_from(size).unwrap_or(u32::MAX).to_be_bytes());
@@ -111,7 +128,7 @@ fn head(class: u32, size: [usize; 2], name: &str) -> Vec<u8> {
 }
 
 /// An element: its type, its length, its bytes, and zeros up to a multiple of eight.
-fn put(out: &mut Vec<u8>, data: u32, bytes: &[u8]) {
+pub(super) fn put(out: &mut Vec<u8>, data: u32, bytes: &[u8]) {
     out.extend_from_slice(&data.to_be_bytes());
     out.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes());
     out.extend_from_slice(bytes);

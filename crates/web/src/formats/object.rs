@@ -1,24 +1,24 @@
 //! Objects of JSON whose members are texts, written straight into an answer: to make a map of values for the row of each of a million
 //! PVs takes ten times as long as the row. Members come in the order of their names, in which maps have them.
 
-use super::line_buffer::Short;
+use super::line_buffer::ShortText;
 
 /// The members of most objects take no more than this: the vector is asked for room once.
 const ROOM_BYTES: usize = 512;
 
 /// An object that is being written. All of it is inlined, so that names and quotes are copied as words, not as texts of some length: a row
 /// takes less than half as long as with calls.
-pub(crate) struct Object<'o> {
+pub(crate) struct JsonObject<'o> {
     out: &'o mut Vec<u8>,
     last: &'static str,
 }
 
-impl<'o> Object<'o> {
+impl<'o> JsonObject<'o> {
     #[inline(always)]
-    pub(crate) fn begin(out: &'o mut Vec<u8>) -> Object<'o> {
+    pub(crate) fn begin(out: &'o mut Vec<u8>) -> JsonObject<'o> {
         out.reserve(ROOM_BYTES);
         out.push(b'{');
-        Object { out, last: "" }
+        JsonObject { out, last: "" }
     }
 
     /// A text that may hold anything.
@@ -42,7 +42,7 @@ impl<'o> Object<'o> {
     #[inline(always)]
     pub(crate) fn digits(mut self, name: &'static str, number: i64) -> Self {
         self.name(name);
-        put_plain(self.out, Short::of(|line| line.signed(number)).bytes());
+        put_plain(self.out, ShortText::of(|line| line.signed(number)).bytes());
         self
     }
 
@@ -117,13 +117,13 @@ mod tests {
         for text in ["", "SR01C:MG-PS1", "a\"b", "a\\b", "über\u{7f}", "a\nb\u{1}", "🦀"] {
             for number in [0, 7, -7, 1_767_225_600, i64::MAX, i64::MIN] {
                 let mut out = Vec::new();
-                Object::begin(&mut out).text("a", text).digits("b", number).text("c", "x").end();
+                JsonObject::begin(&mut out).text("a", text).digits("b", number).text("c", "x").end();
                 let map = json!({ "c": "x", "b": number.to_string(), "a": text });
                 assert_eq!(String::from_utf8(out).unwrap(), map.to_string());
             }
         }
         let mut out = Vec::new();
-        Object::begin(&mut out).end();
+        JsonObject::begin(&mut out).end();
         assert_eq!(out, b"{}");
     }
 

@@ -20,9 +20,9 @@ use super::arrow::{Error, samples_columns, samples_schema};
 pub(crate) const CONTENT_TYPE: &str = "application/vnd.apache.parquet";
 
 /// A group ends after so many rows: readers skip groups by their times, and want them neither small nor large.
-const GROUP_ROWS_MAX: usize = 1 << 17;
+pub(super) const GROUP_ROWS_MAX: usize = 1 << 17;
 /// Or when it takes so much memory, which long arrays do.
-const GROUP_BYTES_MAX: usize = 16 << 20;
+pub(super) const GROUP_BYTES_MAX: usize = 16 << 20;
 
 /// The file's bytes as they are made.
 pub(crate) struct SamplesParquet {
@@ -84,7 +84,7 @@ impl SamplesParquet {
 }
 
 /// Times as differences, all else as its writer finds best, and everything by Snappy, which every reader knows.
-fn properties(facts: HashMap<String, String>) -> WriterProperties {
+pub(super) fn properties(facts: HashMap<String, String>) -> WriterProperties {
     let mut facts: Vec<KeyValue> = facts.into_iter().map(|(name, fact)| KeyValue::new(name, fact)).collect();
     facts.sort_by(|a, b| a.key.cmp(&b.key));
     let time = ColumnPath::from("time");

@@ -8,7 +8,7 @@ use prost::{Message, encoding::encode_varint};
 use sample::Column;
 
 use super::{
-    pb::Frame,
+    pb_frame::Frame,
     pb_messages::{SampleHead, SampleTail, ZERO_STATUS, ends_in_white},
 };
 

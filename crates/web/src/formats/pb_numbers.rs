@@ -21,13 +21,15 @@ pub(super) fn put_numbers(out: &mut Vec<u8>, batch: &Batch, rows: Range<usize>, 
         };
     }
     match batch.values() {
-        Column::F64(v) => lines!(v, |nano, value: f64| [nano.and(0x19), Word::of(value.to_bits(), 8)]),
-        Column::F32(v) => lines!(v, |nano, value: f32| [nano.and(0x1d), Word::of(value.to_bits().into(), 4)]),
-        Column::I32(v) => lines!(v, |nano, value: i32| [nano.and(0x1d), Word::of(value.cast_unsigned().into(), 4)]),
-        Column::U32(v) => lines!(v, |nano, value: u32| [nano.and(0x1d), Word::of(value.into(), 4)]),
-        Column::I16(v) => lines!(v, |nano, value: i16| [nano, Word::number(3, zigzag(value.into()))]),
-        Column::U16(v) => lines!(v, |nano, value: u16| [nano, Word::number(3, zigzag(value.into()))]),
-        Column::Enum(v) => lines!(v, |nano, value: i32| [nano, Word::number(3, zigzag(value))]),
+        Column::F64(v) => lines!(v, |nano, value: f64| [nano.and(0x19), EightBytes::of(value.to_bits(), 8)]),
+        Column::F32(v) => lines!(v, |nano, value: f32| [nano.and(0x1d), EightBytes::of(value.to_bits().into(), 4)]),
+        Column::I32(v) => {
+            lines!(v, |nano, value: i32| [nano.and(0x1d), EightBytes::of(value.cast_unsigned().into(), 4)])
+        }
+        Column::U32(v) => lines!(v, |nano, value: u32| [nano.and(0x1d), EightBytes::of(value.into(), 4)]),
+        Column::I16(v) => lines!(v, |nano, value: i16| [nano, EightBytes::number(3, zigzag(value.into()))]),
+        Column::U16(v) => lines!(v, |nano, value: u16| [nano, EightBytes::number(3, zigzag(value.into()))]),
+        Column::Enum(v) => lines!(v, |nano, value: i32| [nano, EightBytes::number(3, zigzag(value))]),
         _ => return false,
     }
     true
@@ -41,14 +43,14 @@ fn put_lines<T: Copy>(
     values: &[T],
     year: i64,
     state: State,
-    words: impl Fn(Word, T) -> [Word; 2],
+    words: impl Fn(EightBytes, T) -> [EightBytes; 2],
 ) {
     let (mut begun, mut room) = (InSecond::default(), [0; LINES_AT_ONCE * LINE_BYTES_MAX]);
     for (times, values) in times.chunks(LINES_AT_ONCE).zip(values.chunks(LINES_AT_ONCE)) {
         let mut end = 0;
         for (time, value) in times.iter().zip(values) {
             let nano = begun.nano_of(*time, year);
-            let [time, value] = words(Word::number(2, nano), *value);
+            let [time, value] = words(EightBytes::number(2, nano), *value);
             let line = &mut room[end..end + LINE_BYTES_MAX];
             let mut len = begun.second.put(line, 0);
             len = time.put(line, len);
@@ -67,26 +69,26 @@ fn zigzag(number: i32) -> u32 {
 /// Eight bytes of a line at most, the first of them the lowest. To put them together in memory and look at them there took twice as
 /// long: the processor waits until what it has just written can be read in larger pieces.
 #[derive(Clone, Copy)]
-struct Word {
+struct EightBytes {
     bytes: u64,
     len: usize,
 }
 
-impl Word {
+impl EightBytes {
     /// Bytes beyond `len` are zeros.
-    fn of(bytes: u64, len: usize) -> Word {
-        Word { bytes, len }
+    fn of(bytes: u64, len: usize) -> EightBytes {
+        EightBytes { bytes, len }
     }
 
     /// A field of a message: digits of seven bits, each but the last with a mark.
     #[inline(always)]
-    fn number(field: u8, number: u32) -> Word {
+    fn number(field: u8, number: u32) -> EightBytes {
         let number = u64::from(number);
         let digit = |at: u32| (number >> (7 * at) & 0x7f) << (8 * at);
         let len = (70 - (number | 1).leading_zeros() as usize) / 7;
         let marks = 0x80_8080_8080 & ((1 << (8 * (len - 1))) - 1);
         let digits = digit(0) | digit(1) | digit(2) | digit(3) | digit(4) | marks;
-        Word::of(digits << 8 | u64::from(field << 3), len + 1)
+        EightBytes::of(digits << 8 | u64::from(field << 3), len + 1)
     }
 
     /// The byte that ends it.
@@ -96,14 +98,14 @@ impl Word {
     }
 
     /// With one byte more.
-    fn and(self, byte: u8) -> Word {
-        Word { bytes: self.bytes | u64::from(byte) << (8 * self.len), len: self.len + 1 }
+    fn and(self, byte: u8) -> EightBytes {
+        EightBytes { bytes: self.bytes | u64::from(byte) << (8 * self.len), len: self.len + 1 }
     }
 
     /// Writes it into a line that is `at` bytes long, with what has to be escaped. Gives how long the line is then.
     #[inline(always)]
     fn put(self, line: &mut [u8], mut at: usize) -> usize {
-        let Word { mut bytes, mut len } = self;
+        let EightBytes { mut bytes, mut len } = self;
         loop {
             line[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
             let found = escaped_in(bytes);
@@ -142,7 +144,7 @@ struct Part {
 
 impl Part {
     /// Of six bytes at most.
-    fn of(words: &[Word]) -> Part {
+    fn of(words: &[EightBytes]) -> Part {
         let (mut room, mut len) = ([0; 32], 0);
         for word in words {
             len = word.put(&mut room, len);
@@ -176,8 +178,8 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn of(alarm: &Alarm) -> State {
-        let severity = Word::number(4, alarm.severity as u32);
-        let status = Word::number(5, alarm.status.into());
+        let severity = EightBytes::number(4, alarm.severity as u32);
+        let status = EightBytes::number(5, alarm.status.into());
         let [part, behind_white] = match (alarm.severity as u32, alarm.status) {
             (0, 0) => [Part::of(&[]), Part::of(&[status])],
             (0, _) => [Part::of(&[status]); 2],
@@ -210,7 +212,7 @@ impl InSecond {
         }
         let (seconds, nano) = time.seconds_and_nanos();
         self.begins = time.nanos().wrapping_sub(nano.into());
-        self.second = Part::of(&[Word::number(1, seconds.saturating_sub(year) as u32)]);
+        self.second = Part::of(&[EightBytes::number(1, seconds.saturating_sub(year) as u32)]);
         nano
     }
 }
@@ -219,7 +221,7 @@ impl InSecond {
 mod tests {
     use sample::{Runs, Severity};
 
-    use super::{super::pb::Frame, *};
+    use super::{super::pb_frame::Frame, *};
 
     /// Numbers of all sizes, with all bytes that have to be escaped.
     #[test]

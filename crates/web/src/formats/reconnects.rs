@@ -4,7 +4,7 @@
 use std::{collections::VecDeque, iter::Peekable};
 
 use archive::Carried;
-use query::{Restart, is_told};
+use query::{RestartKind, is_told};
 use sample::{Gap, Timestamp};
 
 /// A connection that was lost and came back.
@@ -37,13 +37,13 @@ pub(crate) struct Told {
 }
 
 /// What samples of old archives carry, in order of time.
-type AllCarried = Box<dyn Iterator<Item = Result<Carried, query::Error>> + Send>;
+type CarriedInOrder = Box<dyn Iterator<Item = Result<Carried, query::Error>> + Send>;
 
 /// The losses within an answer and what its samples carry, in order of time.
 #[derive(Default)]
 pub(crate) struct Reconnects {
     gaps: VecDeque<Reconnect>,
-    carried: Option<Peekable<AllCarried>>,
+    carried: Option<Peekable<CarriedInOrder>>,
 }
 
 impl Reconnects {
@@ -51,7 +51,7 @@ impl Reconnects {
     /// of connection are not told.
     pub(crate) fn of(gaps: impl IntoIterator<Item = Gap>) -> Reconnects {
         let told = gaps.into_iter().filter_map(|gap| {
-            let restart = is_told(gap.cause)? == Restart::Yes;
+            let restart = is_told(gap.cause)? == RestartKind::Yes;
             Some(Reconnect { lost: gap.from, regained: gap.to?, restart })
         });
         Reconnects { gaps: told.collect(), carried: None }
@@ -62,7 +62,7 @@ impl Reconnects {
         self,
         carried: impl Iterator<Item = Result<Carried, query::Error>> + Send + 'static,
     ) -> Reconnects {
-        let carried: AllCarried = Box::new(carried);
+        let carried: CarriedInOrder = Box::new(carried);
         Reconnects { carried: Some(carried.peekable()), ..self }
     }
 

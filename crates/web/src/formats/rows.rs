@@ -19,7 +19,7 @@ use super::{
 use crate::refusal::{Code, Refusal};
 
 /// What an answer says before its rows.
-pub(crate) struct Heading {
+pub(crate) struct RowsHeading {
     pub(crate) names: Vec<String>,
     pub(crate) types: Vec<ValueType>,
     pub(crate) range: TimeRange,
@@ -62,14 +62,14 @@ impl From<Error> for Refusal {
 
 /// `{"from", "to", "pvs", "types", "chunks": [{"seconds", "nanos", "values": [[…], …], "severity"?: [[…], …]}]}`
 pub(crate) struct RowsJson {
-    heading: Heading,
+    heading: RowsHeading,
     table: AlignedTable,
     chunks: usize,
     ended: bool,
 }
 
 impl RowsJson {
-    pub(crate) fn new(heading: Heading, table: AlignedTable) -> RowsJson {
+    pub(crate) fn new(heading: RowsHeading, table: AlignedTable) -> RowsJson {
         RowsJson { heading, table, chunks: 0, ended: false }
     }
 
@@ -140,45 +140,46 @@ fn put_chunk(out: &mut Vec<u8>, rows: &AlignedRows, with_severity: bool) {
 
 /// A line each; fields are empty where there is no value.
 pub(crate) struct RowsCsv {
-    heading: Heading,
+    heading: RowsHeading,
     table: AlignedTable,
     begun: bool,
 }
 
 impl RowsCsv {
-    pub(crate) fn new(heading: Heading, table: AlignedTable) -> RowsCsv {
+    pub(crate) fn new(heading: RowsHeading, table: AlignedTable) -> RowsCsv {
         RowsCsv { heading, table, begun: false }
     }
+}
 
-    fn put_head(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"time");
-        for name in &self.heading.names {
+/// The names of the columns.
+pub(super) fn put_csv_head(out: &mut Vec<u8>, heading: &RowsHeading) {
+    out.extend_from_slice(b"time");
+    for name in &heading.names {
+        out.push(b',');
+        put_field(out, name);
+        if heading.with_severity {
             out.push(b',');
-            put_field(out, name);
-            if self.heading.with_severity {
+            put_field(out, &format!("{name}.severity"));
+        }
+    }
+    out.push(b'\n');
+}
+
+pub(super) fn put_csv_rows(out: &mut Vec<u8>, rows: &AlignedRows, with_severity: bool) {
+    for (row, time) in rows.times.iter().enumerate() {
+        out.extend_from_slice(time.to_string().as_bytes());
+        for AlignedColumn { values, present, severities } in &rows.columns {
+            out.push(b',');
+            if present[row] {
+                put_value(out, values, row);
+            }
+            if with_severity {
                 out.push(b',');
-                put_field(out, &format!("{name}.severity"));
+                let severity = present[row].then(|| (severities[row] as u8).to_string());
+                out.extend_from_slice(severity.unwrap_or_default().as_bytes());
             }
         }
         out.push(b'\n');
-    }
-
-    fn put_rows(&self, out: &mut Vec<u8>, rows: &AlignedRows) {
-        for (row, time) in rows.times.iter().enumerate() {
-            out.extend_from_slice(time.to_string().as_bytes());
-            for AlignedColumn { values, present, severities } in &rows.columns {
-                out.push(b',');
-                if present[row] {
-                    put_value(out, values, row);
-                }
-                if self.heading.with_severity {
-                    out.push(b',');
-                    let severity = present[row].then(|| (severities[row] as u8).to_string());
-                    out.extend_from_slice(severity.unwrap_or_default().as_bytes());
-                }
-            }
-            out.push(b'\n');
-        }
     }
 }
 
@@ -188,10 +189,10 @@ impl Iterator for RowsCsv {
     fn next(&mut self) -> Option<Result<Bytes, Error>> {
         let mut out = Vec::new();
         if !std::mem::replace(&mut self.begun, true) {
-            self.put_head(&mut out);
+            put_csv_head(&mut out, &self.heading);
         }
         match self.table.next() {
-            Some(Ok(rows)) => self.put_rows(&mut out, &rows),
+            Some(Ok(rows)) => put_csv_rows(&mut out, &rows, self.heading.with_severity),
             Some(Err(error)) => return Some(Err(Error::Align(error, self.heading.names.clone()))),
             None => return (!out.is_empty()).then(|| Ok(out.into())),
         }
@@ -210,35 +211,17 @@ pub(crate) struct RowsArrow {
 }
 
 impl RowsArrow {
-    pub(crate) fn new(heading: Heading, table: AlignedTable) -> Result<RowsArrow, Error> {
-        let mut fields = vec![Field::new("time", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), false)];
-        for (name, value_type) in heading.names.iter().zip(&heading.types) {
-            let empty = values(Column::new(*value_type));
-            let facts = HashMap::from([("type".to_owned(), value_type.to_string())]);
-            fields.push(Field::new(name, empty.data_type().clone(), true).with_metadata(facts));
-            if heading.with_severity {
-                fields.push(Field::new(format!("{name}.severity"), DataType::UInt8, true));
-            }
-        }
-        let TimeRange { t0, t1 } = heading.range;
-        let facts = HashMap::from([("from".to_owned(), t0.to_string()), ("to".to_owned(), t1.to_string())]);
-        let schema = Arc::new(Schema::new(fields).with_metadata(facts));
+    pub(crate) fn new(heading: RowsHeading, table: AlignedTable) -> Result<RowsArrow, Error> {
+        let schema = Arc::new(rows_schema(&heading));
         let writer = StreamWriter::try_new(Vec::new(), &schema)?;
-        let Heading { names, with_severity, .. } = heading;
+        let RowsHeading { names, with_severity, .. } = heading;
         Ok(RowsArrow { names, table, schema, writer, with_severity, ended: false })
     }
 
     fn chunk(&mut self) -> Result<Bytes, Error> {
         match self.table.next().transpose().map_err(|error| Error::Align(error, self.names.clone()))? {
             Some(rows) => {
-                let mut columns = vec![times(rows.times)];
-                for column in rows.columns {
-                    let rows = column.severities.iter().zip(&column.present);
-                    let severities = rows.map(|(severity, present)| present.then_some(*severity as u8));
-                    let severities = self.with_severity.then(|| severities.collect::<UInt8Array>());
-                    columns.push(with_nulls(column.values, &column.present)?);
-                    columns.extend(severities.map(|severities| Arc::new(severities) as ArrayRef));
-                }
+                let columns = rows_columns(rows, self.with_severity)?;
                 self.writer.write(&RecordBatch::try_new(Arc::clone(&self.schema), columns)?)?;
             }
             None => {
@@ -248,6 +231,34 @@ impl RowsArrow {
         }
         Ok(std::mem::take(self.writer.get_mut()).into())
     }
+}
+
+/// Columns of the PVs' own types.
+pub(super) fn rows_schema(heading: &RowsHeading) -> Schema {
+    let mut fields = vec![Field::new("time", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), false)];
+    for (name, value_type) in heading.names.iter().zip(&heading.types) {
+        let empty = values(Column::new(*value_type));
+        let facts = HashMap::from([("type".to_owned(), value_type.to_string())]);
+        fields.push(Field::new(name, empty.data_type().clone(), true).with_metadata(facts));
+        if heading.with_severity {
+            fields.push(Field::new(format!("{name}.severity"), DataType::UInt8, true));
+        }
+    }
+    let TimeRange { t0, t1 } = heading.range;
+    let facts = HashMap::from([("from".to_owned(), t0.to_string()), ("to".to_owned(), t1.to_string())]);
+    Schema::new(fields).with_metadata(facts)
+}
+
+pub(super) fn rows_columns(rows: AlignedRows, with_severity: bool) -> Result<Vec<ArrayRef>, ArrowError> {
+    let mut columns = vec![times(rows.times)];
+    for column in rows.columns {
+        let rows = column.severities.iter().zip(&column.present);
+        let severities = rows.map(|(severity, present)| present.then_some(*severity as u8));
+        let severities = with_severity.then(|| severities.collect::<UInt8Array>());
+        columns.push(with_nulls(column.values, &column.present)?);
+        columns.extend(severities.map(|severities| Arc::new(severities) as ArrayRef));
+    }
+    Ok(columns)
 }
 
 fn with_nulls(column: Column, present: &[bool]) -> Result<ArrayRef, ArrowError> {

@@ -2,17 +2,17 @@
 
 use sample::Timestamp;
 
-use super::line_buffer::{Line, Short};
+use super::line_buffer::{Line, ShortText};
 
 /// The text that all samples of a second begin with.
 #[derive(Default)]
-pub(crate) struct InSecond {
+pub(crate) struct SecondText {
     /// When it begins, in nanoseconds since 1970.
     begins: i64,
-    text: Short,
+    text: ShortText,
 }
 
-impl InSecond {
+impl SecondText {
     /// Makes the text if the sample is of another second than the one before it, and it is not empty. Gives the nanoseconds beyond
     /// the second.
     #[inline(always)]
@@ -23,12 +23,12 @@ impl InSecond {
         }
         let (seconds, nanos) = time.seconds_and_nanos();
         self.begins = time.nanos().wrapping_sub(nanos.into());
-        self.text = Short::of(|line| put(line, seconds));
+        self.text = ShortText::of(|line| put(line, seconds));
         nanos
     }
 
     #[inline(always)]
-    pub(crate) fn text(&self) -> &Short {
+    pub(crate) fn text(&self) -> &ShortText {
         &self.text
     }
 }
@@ -38,14 +38,14 @@ const DAY_SECONDS: i64 = 86_400;
 /// A day by the calendar, which takes longer than all else that stands in a line.
 pub(crate) struct Day {
     number: i64,
-    text: Short,
+    text: ShortText,
     of: fn(Timestamp) -> String,
 }
 
 impl Day {
     /// `of` writes the date, in a few bytes.
     pub(crate) fn written(of: fn(Timestamp) -> String) -> Day {
-        Day { number: 0, text: Short::default(), of }
+        Day { number: 0, text: ShortText::default(), of }
     }
 
     /// The date as in `2026-11-20T`.
@@ -60,7 +60,7 @@ impl Day {
         if self.text.is_empty() || number != self.number {
             self.number = number;
             let text = (self.of)(Timestamp::from_seconds(seconds, 0));
-            self.text = Short::of(|line| line.any(text.as_bytes(), &mut Vec::new()));
+            self.text = ShortText::of(|line| line.any(text.as_bytes(), &mut Vec::new()));
         }
         line.short(&self.text);
     }
@@ -97,7 +97,7 @@ mod tests {
         let leap = (0..200_000).map(|step| 1_709_150_000_000_000_000 + step * 1_999_999_937);
         for nanos in ends.into_iter().chain(all).chain(leap) {
             let time = Timestamp::from_nanos(nanos);
-            let mut second = InSecond::default();
+            let mut second = SecondText::default();
             let text = written(|line| {
                 let nanos = second.nanos(time, |line, seconds| {
                     day.put_date(line, seconds);

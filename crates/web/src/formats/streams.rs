@@ -36,25 +36,25 @@ pub(crate) enum Columns {
 
 /// What the samples of one stream have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Layout {
+struct StreamLayout {
     value_type: ValueType,
     alarms: bool,
     messages: bool,
     pulses: bool,
 }
 
-impl Layout {
-    fn bare(value_type: ValueType) -> Layout {
-        Layout { value_type, alarms: false, messages: false, pulses: false }
+impl StreamLayout {
+    fn bare(value_type: ValueType) -> StreamLayout {
+        StreamLayout { value_type, alarms: false, messages: false, pulses: false }
     }
 
-    fn full(value_type: ValueType) -> Layout {
-        Layout { value_type, alarms: true, messages: true, pulses: true }
+    fn full(value_type: ValueType) -> StreamLayout {
+        StreamLayout { value_type, alarms: true, messages: true, pulses: true }
     }
 
     /// With what a batch needs besides. It only ever widens, so that there are no more streams than columns in a type.
-    fn widened(self, batch: &Batch) -> Layout {
-        Layout {
+    fn widened(self, batch: &Batch) -> StreamLayout {
+        StreamLayout {
             value_type: batch.value_type(),
             alarms: self.alarms || batch.alarms().iter().any(|(_, alarm)| !alarm.is_none()),
             messages: self.messages || has_messages(batch),
@@ -98,7 +98,7 @@ impl Layout {
 }
 
 struct Stream {
-    layout: Layout,
+    layout: StreamLayout,
     schema: Arc<Schema>,
     encoder: StreamEncoder,
 }
@@ -160,8 +160,8 @@ impl Streams {
             Some(batch) => {
                 let had = self.stream.as_ref().map(|stream| stream.layout);
                 let layout = match self.columns {
-                    Columns::All => Layout::full(batch.value_type()),
-                    Columns::Needed => had.unwrap_or(Layout::bare(batch.value_type())).widened(&batch),
+                    Columns::All => StreamLayout::full(batch.value_type()),
+                    Columns::Needed => had.unwrap_or(StreamLayout::bare(batch.value_type())).widened(&batch),
                 };
                 if had != Some(layout) {
                     self.begin(layout)?;
@@ -177,7 +177,7 @@ impl Streams {
     }
 
     /// Ends the stream that there is, and begins the next.
-    fn begin(&mut self, layout: Layout) -> Result<(), Error> {
+    fn begin(&mut self, layout: StreamLayout) -> Result<(), Error> {
         self.end()?;
         let mut facts = self.facts.clone();
         facts.insert("type".to_owned(), layout.value_type.to_string());
@@ -206,8 +206,8 @@ impl Streams {
         if self.stream.is_none() || self.truncated || !self.damage.is_empty() {
             let layout = self.stream.as_ref().map(|stream| stream.layout);
             let layout = layout.unwrap_or(match self.columns {
-                Columns::All => Layout::full(self.usual),
-                Columns::Needed => Layout::bare(self.usual),
+                Columns::All => StreamLayout::full(self.usual),
+                Columns::Needed => StreamLayout::bare(self.usual),
             });
             self.begin(layout)?;
         }

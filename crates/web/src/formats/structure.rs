@@ -11,7 +11,7 @@ use sample::{Column, Shape};
 use super::{
     base64,
     elements::put_elements,
-    value::{self, Dialect, put_json, put_list},
+    plain::{self, Dialect, put_json, put_list},
 };
 
 /// Writes a structure as an object: unions as an object of their one member, what is missing as null. Bytes that cannot be
@@ -138,7 +138,7 @@ fn put_scalar(out: &mut Vec<u8>, tree: &Tree, dialect: Dialect) {
         Tree::String(v) => return put_json(out, v),
         _ => return out.extend_from_slice(b"null"),
     };
-    value::put(out, &column, 0, dialect);
+    plain::put_scalar(out, &column, 0, dialect);
 }
 
 fn put_array(out: &mut Vec<u8>, array: &Array, dialect: Dialect) {

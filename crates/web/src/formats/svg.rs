@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use super::gathered::Gathered;
+use super::gathered::GatheredNumbers;
 
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 500.0;
 
 /// The line of the numbers, in a frame that just holds it. What is not finite interrupts the line.
-pub(crate) fn drawing(name: &str, gathered: &Gathered) -> String {
+pub(crate) fn drawing(name: &str, gathered: &GatheredNumbers) -> String {
     let finite = || (0..gathered.times.len()).map(|row| gathered.number(row)).filter(|number| number.is_finite());
     let (low, high) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)));
     let (low, high) = if low > high { (0.0, 0.0) } else { (low, high) };
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn nothing_and_a_level_line_can_be_drawn() {
-        assert!(drawing("A<B", &Gathered::default()).contains("<title>A&lt;B: 0 to 0</title>"));
+        assert!(drawing("A<B", &GatheredNumbers::default()).contains("<title>A&lt;B: 0 to 0</title>"));
         assert_eq!(escaped("a\u{1}&\"\n"), "a&amp;&quot;\n");
     }
 }

@@ -15,7 +15,7 @@ use arc_swap::ArcSwapOption;
 use rustls::ServerConfig;
 use sample::Timestamp;
 
-use super::pair::{Expired, Files, Usable, usable};
+use super::pair::{CertificateFiles, ExpiryRule, Usable, usable};
 use crate::listener::Tls;
 
 /// So long before it expires a certificate is a problem.
@@ -35,7 +35,7 @@ pub(crate) struct Certificates {
 #[derive(Default)]
 struct State {
     /// As they were when they were looked at last.
-    files: Option<Files>,
+    files: Option<CertificateFiles>,
     /// Until when what is used holds.
     not_after: Option<Timestamp>,
     lists_until: Option<Timestamp>,
@@ -66,12 +66,12 @@ impl Certificates {
         if self.looking.swap(true, Acquire) {
             return;
         }
-        let read = Files::read(&self.tls);
+        let read = CertificateFiles::read(&self.tls);
         self.take(read, now);
         self.looking.store(false, Release);
     }
 
-    fn take(&self, read: Result<Files, String>, now: Timestamp) {
+    fn take(&self, read: Result<CertificateFiles, String>, now: Timestamp) {
         let mut state = self.state.lock().expect("no holder of this lock panics");
         let files = match read {
             Ok(files) if state.files.as_ref() == Some(&files) => return,
@@ -82,7 +82,7 @@ impl Certificates {
             }
         };
         // One that has expired is better than none: clients say what is wrong with it, and some take it.
-        let expired = if state.not_after.is_none() { Expired::Taken } else { Expired::Refused };
+        let expired = if state.not_after.is_none() { ExpiryRule::Taken } else { ExpiryRule::Refused };
         let usable = usable(&self.tls, &files, now, expired);
         state.files = Some(files);
         match usable {

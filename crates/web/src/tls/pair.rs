@@ -19,7 +19,7 @@ use rustls::{
 use sample::Timestamp;
 
 use super::shown::{at, not_after, not_before, parsed};
-use crate::listener::{ClientCertificate, Clients, Tls};
+use crate::listener::{ClientCertificate, ClientCertificates, Tls};
 
 /// The only protocol that is spoken in TLS here.
 const HTTP: &[u8] = b"http/1.1";
@@ -29,18 +29,18 @@ const FILE_BYTES_MAX: u64 = 32 << 20;
 
 /// The bytes of all files, as they were read together.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub(super) struct Files {
+pub(super) struct CertificateFiles {
     certificate: Vec<u8>,
     key: Vec<u8>,
     authorities: Vec<u8>,
     revoked: Vec<u8>,
 }
 
-impl Files {
-    pub(super) fn read(tls: &Tls) -> Result<Files, String> {
+impl CertificateFiles {
+    pub(super) fn read(tls: &Tls) -> Result<CertificateFiles, String> {
         let clients = tls.clients.as_ref();
         let of_clients = |path: Option<&PathBuf>| path.map_or(Ok(Vec::new()), |path| read(path));
-        Ok(Files {
+        Ok(CertificateFiles {
             certificate: read(&tls.certificate)?,
             key: read(&tls.key)?,
             authorities: of_clients(clients.map(|clients| &clients.authorities))?,
@@ -68,14 +68,19 @@ pub(super) struct Usable {
 
 /// Whether a certificate that has expired is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Expired {
+pub(super) enum ExpiryRule {
     /// It is better than none.
     Taken,
     Refused,
 }
 
 /// What the files are good for, or what is wrong with them.
-pub(super) fn usable(tls: &Tls, files: &Files, now: Timestamp, expired: Expired) -> Result<Usable, String> {
+pub(super) fn usable(
+    tls: &Tls,
+    files: &CertificateFiles,
+    now: Timestamp,
+    expired: ExpiryRule,
+) -> Result<Usable, String> {
     let provider = Arc::new(ring::default_provider());
     let path = tls.certificate.display();
     let chain = certificates(&tls.certificate, &files.certificate)?;
@@ -107,7 +112,7 @@ fn certificates(path: &Path, bytes: &[u8]) -> Result<Vec<CertificateDer<'static>
 }
 
 /// Until when a chain holds, if each certificate in it is signed by the next and it is their time.
-fn checked(chain: &[CertificateDer<'_>], now: Timestamp, expired: Expired) -> Result<Timestamp, String> {
+fn checked(chain: &[CertificateDer<'_>], now: Timestamp, expired: ExpiryRule) -> Result<Timestamp, String> {
     let parsed: Option<Vec<_>> = chain.iter().map(|certificate| parsed(certificate)).collect();
     let parsed = parsed.ok_or("a certificate cannot be read")?;
     for (certificate, issuer) in parsed.iter().zip(parsed.iter().skip(1)) {
@@ -122,7 +127,7 @@ fn checked(chain: &[CertificateDer<'_>], now: Timestamp, expired: Expired) -> Re
     if let Some(early) = parsed.iter().map(not_before).find(|from| *from > now) {
         return Err(format!("it does not hold before {early}"));
     }
-    if until <= now && expired == Expired::Refused {
+    if until <= now && expired == ExpiryRule::Refused {
         return Err(format!("it has expired at {until}"));
     }
     Ok(until)
@@ -131,7 +136,11 @@ fn checked(chain: &[CertificateDer<'_>], now: Timestamp, expired: Expired) -> Re
 type Verifier = (Arc<dyn ClientCertVerifier>, Option<Timestamp>);
 
 /// What decides upon certificates of clients, and until when its lists hold.
-fn verifier(clients: &Clients, files: &Files, provider: &Arc<CryptoProvider>) -> Result<Verifier, String> {
+fn verifier(
+    clients: &ClientCertificates,
+    files: &CertificateFiles,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Verifier, String> {
     let path = clients.authorities.display();
     let mut roots = RootCertStore::empty();
     for certificate in certificates(&clients.authorities, &files.authorities)? {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 const RANGE: &str = "from=2026-01-01T00:00:00Z&to=2026-01-01T00:01:00Z";
 /// Whatever takes an expression.
-const TAKERS: [&str; 3] = ["formula", "stats", "when"];
+const TAKERS: [&str; 5] = ["formula", "stats", "when", "histogram", "fft"];
 
 /// What is said to an expression in a body.
 fn said(archive: &Archive, taker: &str, expression: &[u8]) -> (u16, Value) {
@@ -66,7 +66,7 @@ fn a_million_terms_and_deep_nests_are_refused_before_any_work() {
 #[test]
 fn a_division_by_zero_is_no_number_and_no_error() {
     let archive = Archive::with_history();
-    for taker in ["formula", "stats"] {
+    for taker in ["formula", "stats", "histogram"] {
         for expression in ["T:DOUBLE / 0", "0 / 0 * T:DOUBLE", "T:DOUBLE / (T:DOUBLE - T:DOUBLE)"] {
             let (status, answer) = said(&archive, taker, expression.as_bytes());
             assert_eq!(status, 200, "{taker} {expression}: {answer}");

@@ -34,7 +34,7 @@ use rustls::{
 use sample::{Batch, Timestamp};
 use served::{Archive, Connection, clock, time};
 use store::{Store, Writer};
-use web::{At, ClientCertificate, Clients, Listener, Tls};
+use web::{At, ClientCertificate, ClientCertificates, Listener, Tls};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 const STATUS: &str = "/api/v1/status";
@@ -101,14 +101,17 @@ struct Sealed {
 }
 
 impl Sealed {
-    fn start(pair: impl FnOnce(&Authority) -> Pair, clients: impl FnOnce(&Path) -> Option<Clients>) -> Sealed {
+    fn start(
+        pair: impl FnOnce(&Authority) -> Pair,
+        clients: impl FnOnce(&Path) -> Option<ClientCertificates>,
+    ) -> Sealed {
         Sealed::start_with(pair, clients, |_| Access::open())
     }
 
     /// The same with what looks at who asks.
     fn start_with(
         pair: impl FnOnce(&Authority) -> Pair,
-        clients: impl FnOnce(&Path) -> Option<Clients>,
+        clients: impl FnOnce(&Path) -> Option<ClientCertificates>,
         access: impl FnOnce(Writer) -> Access,
     ) -> Sealed {
         let kept = tempfile::tempdir().unwrap();
@@ -525,7 +528,12 @@ fn work_for_a_long_answer_ends_soon_after_its_client_has_gone() {
     }
 }
 
-fn clients_in(folder: &Path, authority: &Authority, certificate: ClientCertificate, revoked: &[u64]) -> Clients {
+fn clients_in(
+    folder: &Path,
+    authority: &Authority,
+    certificate: ClientCertificate,
+    revoked: &[u64],
+) -> ClientCertificates {
     put(&folder.join("clients.pem"), &authority.pem());
     let revoked = revoked.iter().map(|number| RevokedCertParams {
         serial_number: SerialNumber::from(*number),
@@ -542,7 +550,7 @@ fn clients_in(folder: &Path, authority: &Authority, certificate: ClientCertifica
         key_identifier_method: KeyIdMethod::Sha256,
     };
     put(&folder.join("clients.crl"), &list.signed_by(authority).unwrap().pem().unwrap());
-    Clients {
+    ClientCertificates {
         authorities: folder.join("clients.pem"),
         revoked: Some(folder.join("clients.crl")),
         certificate,

@@ -7,6 +7,7 @@ use std::{
     collections::HashMap,
     io,
     net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -16,6 +17,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
+use super::counters::SharedCounters;
 use crate::ca::{
     beacon::{Beacon, Beacons, News},
     wire::{self, Header, command, put_message},
@@ -34,9 +36,13 @@ const CONFIRMATION: Duration = Duration::from_secs(5);
 const CLIENTS_MAX: usize = 1000;
 
 /// Sends each server of which there is news to `found`, until nobody listens there. `local` is where the repeater of this host belongs.
-pub(super) async fn listen(local: (Ipv4Addr, u16), found: mpsc::UnboundedSender<(SocketAddr, News)>) {
+pub(super) async fn listen(
+    local: (Ipv4Addr, u16),
+    counters: Arc<SharedCounters>,
+    found: mpsc::UnboundedSender<(SocketAddr, News)>,
+) {
     let repeater_port = local.1;
-    let mut listener = Listener { beacons: Beacons::default(), found };
+    let mut listener = Listener { beacons: Beacons::default(), counters, found };
     loop {
         let end = match UdpSocket::bind(local).await {
             Ok(socket) => listener.be_the_repeater(&socket).await,
@@ -52,6 +58,7 @@ pub(super) async fn listen(local: (Ipv4Addr, u16), found: mpsc::UnboundedSender<
 
 struct Listener {
     beacons: Beacons,
+    counters: Arc<SharedCounters>,
     found: mpsc::UnboundedSender<(SocketAddr, News)>,
 }
 
@@ -112,6 +119,7 @@ impl Listener {
     }
 
     fn note(&mut self, beacon: Beacon) {
+        self.counters.servers.beacon(beacon.server, Instant::now());
         if let Some(news) = self.beacons.note(beacon, Instant::now()) {
             // Nobody listens when the client has ended; then so does this task.
             let _ = self.found.send((beacon.server, news));

@@ -13,7 +13,7 @@ use super::{
 #[cfg(feature = "put")]
 use crate::ca::put::{PutError, PutValue};
 use crate::{
-    Event, Key,
+    Event, Key, Server,
     ca::{Config, Counters, Monitor},
 };
 
@@ -52,6 +52,11 @@ impl Client {
     pub fn unsubscribe(&self, key: Key) {
         // As above.
         let _ = self.requests.send(Request::Unsubscribe { key });
+    }
+
+    /// The servers to which there was a circuit.
+    pub fn servers(&self) -> Vec<Server> {
+        self.counters.servers.told()
     }
 
     /// What has been done so far.

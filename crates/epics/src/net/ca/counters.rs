@@ -2,7 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::ca::{Counters, circuit, search};
+use crate::{
+    ca::{Counters, circuit, search},
+    servers::Servers,
+};
 
 #[derive(Debug, Default)]
 pub(super) struct SharedCounters {
@@ -19,6 +22,7 @@ pub(super) struct SharedCounters {
     messages: AtomicU64,
     updates: AtomicU64,
     protocol_errors: AtomicU64,
+    pub(super) servers: Servers,
 }
 
 impl SharedCounters {

@@ -149,7 +149,8 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
             self.connect_name_server(server, Duration::ZERO);
         }
         let (found, mut beacons) = mpsc::unbounded_channel();
-        tokio::spawn(beacons::listen((udp::local(&self.config), self.config.repeater_port), found));
+        let local = (udp::local(&self.config), self.config.repeater_port);
+        tokio::spawn(beacons::listen(local, Arc::clone(&self.counters), found));
         let mut batch = Vec::new();
         let mut datagram = Vec::new();
         loop {
@@ -169,6 +170,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
                     self.search.hurry_names_of(server, Instant::now());
                     self.search.hurry_all(Instant::now());
                     if news == News::Restarted {
+                        self.counters.servers.counts_anew(server, Instant::now());
                         self.restarted(server, Instant::now());
                     }
                 }

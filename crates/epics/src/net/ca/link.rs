@@ -114,6 +114,7 @@ impl<H: Fn(Key, Event)> Link<H> {
         let end = match connected {
             Ok(stream) => {
                 self.counters.circuit_opened();
+                self.counters.servers.opened(self.server, None, Instant::now());
                 tracing::info!("Channel Access: connected to {}", self.server);
                 self.report(ReportKind::Connected);
                 self.backlog = Some(Backlog::new(&stream, Instant::now()));
@@ -122,6 +123,7 @@ impl<H: Fn(Key, Event)> Link<H> {
                     tracing::warn!("Channel Access: {reason}");
                 }
                 self.counters.circuit_closed();
+                self.counters.servers.closed(self.server, matches!(end, End::Lost(_)), Instant::now());
                 end
             }
             Err(error) => End::Lost(format!("cannot connect to {}: {error}", self.server)),

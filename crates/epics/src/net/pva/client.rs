@@ -13,7 +13,7 @@ use super::{
 #[cfg(feature = "put")]
 use crate::pva::put::{PutError, PutValue};
 use crate::{
-    Event, Key,
+    Event, Key, Server,
     pva::{Config, Counters, Monitor},
 };
 
@@ -63,6 +63,11 @@ impl Client {
     fn send(&self, request: Request) {
         // the tasks end only with the runtime, when nobody is left to be served
         drop(self.requests.send(request));
+    }
+
+    /// The servers to which there was a circuit.
+    pub fn servers(&self) -> Vec<Server> {
+        self.counters.servers.told()
     }
 
     /// What the client has done so far.

@@ -2,17 +2,20 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::pva::Counters;
+use crate::{pva::Counters, servers::Servers};
 
 #[derive(Debug, Default)]
-pub(super) struct SharedCounters(Mutex<Counters>);
+pub(super) struct SharedCounters {
+    counters: Mutex<Counters>,
+    pub(super) servers: Servers,
+}
 
 impl SharedCounters {
     pub(super) fn snapshot(&self) -> Counters {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn add(&self, more: Counters) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += more;
+        *self.counters.lock().unwrap_or_else(PoisonError::into_inner) += more;
     }
 }

@@ -199,6 +199,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
         match datagram {
             Datagram::Reply(reply, sender) => self.reply(&reply, sender, now),
             Datagram::Beacon(beacon) => {
+                self.counters.servers.beacon(beacon.server, now);
                 self.counters.add(Counters { beacons: 1, ..Counters::default() });
                 self.search.beacon(beacon.guid, beacon.changes, now);
             }

@@ -37,6 +37,9 @@ const READ_BYTES_MAX: usize = 256 << 10;
 /// A circuit without subscriptions is kept for those that may come.
 const IDLE_MAX: Duration = Duration::from_secs(20);
 
+/// Why a circuit ends that was not lost.
+const NOT_NEEDED: &str = "nothing is subscribed";
+
 /// Hub to link.
 pub(super) enum Order {
     Subscribe {
@@ -90,10 +93,13 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Link<H> {
         let reason = match crate::net::connect(self.server).await {
             Ok(stream) => {
                 self.counters.add(Counters { circuits_opened: 1, ..Counters::default() });
+                self.counters.servers.opened(self.server, self.run, Instant::now());
                 tracing::info!("pvAccess: connected to {}", self.server);
                 let reason = self.converse(&mut circuit, stream, &mut orders).await;
                 tracing::warn!("pvAccess: circuit to {} ended: {reason}", self.server);
                 self.counters.add(Counters { circuits_closed: 1, ..circuit.take_counters() });
+                let is_lost = reason != NOT_NEEDED;
+                self.counters.servers.closed(self.server, is_lost, Instant::now());
                 reason
             }
             Err(error) => error.to_string(),
@@ -187,7 +193,7 @@ impl<H: Fn(Key, Event) + Send + Sync + 'static> Link<H> {
             if self.lasting || !circuit.is_idle() {
                 used = Instant::now();
             } else if used.elapsed() > IDLE_MAX {
-                return "nothing is subscribed".to_owned();
+                return NOT_NEEDED.to_owned();
             }
         }
     }

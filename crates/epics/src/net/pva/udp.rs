@@ -13,7 +13,7 @@ use tokio::{io::ReadBuf, net::UdpSocket};
 use crate::{
     net::{broadcast_addresses, local_address, search_socket, shared_port_socket},
     pva::{
-        Config, Registry,
+        Config, TypeRegistry,
         message::{self, Beacon, Message, SEARCH_FLAGS_AT, SEARCH_UNICAST, SearchReply},
         search::Request,
         wire::{HEADER_BYTES, Header, Order, Writer},
@@ -120,9 +120,14 @@ impl<'a, S: Iterator<Item = &'a UdpSocket> + Clone + Unpin> Future for Arrival<'
 fn decode(bytes: &[u8], sender: SocketAddr) -> Datagram {
     let Some((head, payload)) = bytes.split_at_checked(HEADER_BYTES) else { return Datagram::Nonsense };
     let Ok(header) = Header::decode(head) else { return Datagram::Nonsense };
-    match Message::decode(header, payload, &mut Registry::default()) {
+    match Message::decode(header, payload, &mut TypeRegistry::default()) {
         Ok(Message::SearchReply(reply)) => Datagram::Reply(reply, sender),
-        Ok(Message::Beacon(beacon)) => Datagram::Beacon(beacon),
+        Ok(Message::Beacon(mut beacon)) => {
+            if beacon.server.ip().is_unspecified() {
+                beacon.server.set_ip(sender.ip());
+            }
+            Datagram::Beacon(beacon)
+        }
         _ => Datagram::Nonsense,
     }
 }

@@ -7,11 +7,11 @@ use std::{
     time::Instant,
 };
 
-use pvdata::{BitSet, Registry, Tree};
+use pvdata::{BitSet, Tree, TypeRegistry};
 
 use super::{
     breach::{Breach, Random},
-    pvs::{Described, PvId},
+    pvs::{Described, ServerPv},
     reply,
     request::command,
     selection::Selection,
@@ -28,7 +28,7 @@ const TYPES_MAX: usize = 0x7000;
 #[derive(Debug)]
 pub(super) struct Circuit {
     pub(super) frames: Frames,
-    pub(super) registry: Registry,
+    pub(super) registry: TypeRegistry,
     pub(super) validated: bool,
     /// Who the client says it is.
     pub(super) user: Option<String>,
@@ -53,7 +53,7 @@ pub(super) struct Circuit {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Channel {
     pub(super) cid: u32,
-    pub(super) pv: PvId,
+    pub(super) pv: ServerPv,
 }
 
 /// A request that lasts.
@@ -61,7 +61,7 @@ pub(super) struct Channel {
 pub(super) enum Request {
     Get {
         sid: u32,
-        pv: PvId,
+        pv: ServerPv,
         selection: Selection,
     },
     /// By its number among all monitors.
@@ -94,7 +94,7 @@ impl Circuit {
         reply::greeting(&mut out);
         Circuit {
             frames: Frames::default(),
-            registry: Registry::default(),
+            registry: TypeRegistry::default(),
             validated: false,
             user: None,
             heard: now,
@@ -110,7 +110,7 @@ impl Circuit {
         }
     }
 
-    pub(super) fn open(&mut self, cid: u32, pv: PvId) -> u32 {
+    pub(super) fn open(&mut self, cid: u32, pv: ServerPv) -> u32 {
         let sid = self.next_sid;
         self.next_sid = self.next_sid.wrapping_add(1);
         self.channels.insert(sid, Channel { cid, pv });

@@ -18,7 +18,7 @@ use super::{
     breach::{Breach, Random},
     circuit::{Circuit, Manner, write_changes},
     monitor::Monitor,
-    pvs::{Place, PvId, Pvs},
+    pvs::{Place, Pvs, ServerPv},
     reply,
     request::{Searched, command},
     selection::leaves_of,
@@ -148,13 +148,13 @@ impl Hub {
     }
 
     /// Adds a PV; refused where the value does not have the shape of the type.
-    pub fn add(&mut self, name: &str, ty: &Type, value: Tree) -> Result<PvId, Error> {
+    pub fn add(&mut self, name: &str, ty: &Type, value: Tree) -> Result<ServerPv, Error> {
         self.changes = self.changes.wrapping_add(1);
         Ok(self.pvs.add(name, ty, value)?)
     }
 
     /// Takes a PV away, and its channels with it.
-    pub fn remove(&mut self, pv: PvId) {
+    pub fn remove(&mut self, pv: ServerPv) {
         if self.pvs.get(pv).is_none() {
             return;
         }
@@ -175,22 +175,22 @@ impl Hub {
     }
 
     /// The PV of that name.
-    pub fn find(&self, name: &str) -> Option<PvId> {
+    pub fn find(&self, name: &str) -> Option<ServerPv> {
         self.pvs.find(name)
     }
 
     /// The newest value of a PV.
-    pub fn value(&self, pv: PvId) -> Option<&Tree> {
+    pub fn value(&self, pv: ServerPv) -> Option<&Tree> {
         self.pvs.get(pv).map(|pv| &*pv.value)
     }
 
     /// Where a field of the PV stands.
-    pub fn place(&self, pv: PvId, name: &str) -> Option<Place> {
+    pub fn place(&self, pv: ServerPv, name: &str) -> Option<Place> {
         self.pvs.type_of(pv).and_then(|(_, described)| Place::of(&described.ty, name))
     }
 
     /// From now on one message in `one_in` about that PV breaks the protocol.
-    pub fn set_breach(&mut self, pv: PvId, breach: Option<Breach>, one_in: u32) {
+    pub fn set_breach(&mut self, pv: ServerPv, breach: Option<Breach>, one_in: u32) {
         if let Some(pv) = self.pvs.get_mut(pv) {
             pv.breach = breach.map(|breach| (breach, one_in.max(1)));
         }
@@ -202,12 +202,12 @@ impl Hub {
     }
 
     /// Updates of that PV that did not get a message of their own.
-    pub fn squashed(&self, pv: PvId) -> u64 {
+    pub fn squashed(&self, pv: ServerPv) -> u64 {
         self.pvs.get(pv).map_or(0, |pv| pv.squashed)
     }
 
     /// How many monitors of that PV are running.
-    pub fn listeners(&mut self, pv: PvId) -> usize {
+    pub fn listeners(&mut self, pv: ServerPv) -> usize {
         let Some(pv) = self.pvs.get(pv) else { return 0 };
         let monitors = &mut self.monitors;
         pv.monitors.iter().filter(|monitor| monitors.get_mut(**monitor).is_some_and(|monitor| monitor.running)).count()
@@ -234,14 +234,14 @@ impl Hub {
     }
 
     /// Whether a further update of that PV will reach all its monitors as one of its own: who must lose none waits for it.
-    pub fn has_room(&mut self, pv: PvId) -> bool {
+    pub fn has_room(&mut self, pv: ServerPv) -> bool {
         let Some(pv) = self.pvs.get(pv) else { return true };
         let monitors = &mut self.monitors;
         pv.monitors.iter().all(|monitor| monitors.get_mut(*monitor).is_none_or(|monitor| monitor.has_room()))
     }
 
     /// Changes a PV and tells all who monitor it; `changed` are the numbers of the fields that `change` changes.
-    pub fn post(&mut self, id: PvId, changed: &BitSet, change: impl FnOnce(&mut Tree)) {
+    pub fn post(&mut self, id: ServerPv, changed: &BitSet, change: impl FnOnce(&mut Tree)) {
         let Some((pv, described)) = self.pvs.with_type(id) else { return };
         change(Arc::make_mut(&mut pv.value));
         self.counts.posts += 1;

@@ -13,7 +13,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use pvdata::{BitSet, Tree};
 
-use super::{pvs::PvId, selection::Selection};
+use super::{pvs::ServerPv, selection::Selection};
 
 /// A monitor of one client.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) struct Monitor {
     // fixed after start
     pub(super) circuit: u32,
     pub(super) ioid: u32,
-    pub(super) pv: PvId,
+    pub(super) pv: ServerPv,
     pub(super) selection: Selection,
 
     pub(super) running: bool,
@@ -41,7 +41,7 @@ pub(super) struct Entry {
 }
 
 impl Monitor {
-    pub(super) fn new(circuit: u32, ioid: u32, pv: PvId, selection: Selection, window: u32) -> Monitor {
+    pub(super) fn new(circuit: u32, ioid: u32, pv: ServerPv, selection: Selection, window: u32) -> Monitor {
         Monitor {
             circuit,
             ioid,

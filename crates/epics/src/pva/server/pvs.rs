@@ -13,7 +13,7 @@ use super::breach::Breach;
 
 /// A PV of one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PvId(pub(super) u32);
+pub struct ServerPv(pub(super) u32);
 
 /// A field within a structure: its number in bit sets, and the way to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,14 +79,14 @@ pub(super) struct Described {
 #[derive(Debug, Default)]
 pub(super) struct Pvs {
     all: Vec<Option<Pv>>,
-    names: HashMap<Arc<str>, PvId>,
+    names: HashMap<Arc<str>, ServerPv>,
     types: Vec<Described>,
     known: HashMap<Type, usize>,
 }
 
 impl Pvs {
     /// Adds a PV; refused where the value does not have the shape of its type. An older PV of that name is no longer found.
-    pub(super) fn add(&mut self, name: &str, ty: &Type, value: Tree) -> Result<PvId, Error> {
+    pub(super) fn add(&mut self, name: &str, ty: &Type, value: Tree) -> Result<ServerPv, Error> {
         if !matches!(ty, Type::Structure(_)) {
             return Err(Error::Mismatch { what: "the type of a PV, which must be a structure" });
         }
@@ -101,7 +101,7 @@ impl Pvs {
                 self.types.len() - 1
             }
         };
-        let id = PvId(self.all.len() as u32);
+        let id = ServerPv(self.all.len() as u32);
         let name: Arc<str> = name.into();
         let value = Arc::new(value);
         self.all.push(Some(Pv { name: Arc::clone(&name), ty, value, monitors: Vec::new(), breach: None, squashed: 0 }));
@@ -110,7 +110,7 @@ impl Pvs {
     }
 
     /// Takes a PV away.
-    pub(super) fn remove(&mut self, id: PvId) -> Option<Pv> {
+    pub(super) fn remove(&mut self, id: ServerPv) -> Option<Pv> {
         let pv = self.all.get_mut(id.0 as usize)?.take()?;
         if self.names.get(&pv.name) == Some(&id) {
             self.names.remove(&pv.name);
@@ -118,27 +118,27 @@ impl Pvs {
         Some(pv)
     }
 
-    pub(super) fn find(&self, name: &str) -> Option<PvId> {
+    pub(super) fn find(&self, name: &str) -> Option<ServerPv> {
         self.names.get(name).copied()
     }
 
-    pub(super) fn get(&self, id: PvId) -> Option<&Pv> {
+    pub(super) fn get(&self, id: ServerPv) -> Option<&Pv> {
         self.all.get(id.0 as usize)?.as_ref()
     }
 
-    pub(super) fn get_mut(&mut self, id: PvId) -> Option<&mut Pv> {
+    pub(super) fn get_mut(&mut self, id: ServerPv) -> Option<&mut Pv> {
         self.all.get_mut(id.0 as usize)?.as_mut()
     }
 
     /// A PV together with its type.
-    pub(super) fn with_type(&mut self, id: PvId) -> Option<(&mut Pv, &Described)> {
+    pub(super) fn with_type(&mut self, id: ServerPv) -> Option<(&mut Pv, &Described)> {
         let pv = self.all.get_mut(id.0 as usize)?.as_mut()?;
         let described = self.types.get(pv.ty)?;
         Some((pv, described))
     }
 
     /// The number of the PV's type, and the type.
-    pub(super) fn type_of(&self, id: PvId) -> Option<(usize, &Described)> {
+    pub(super) fn type_of(&self, id: ServerPv) -> Option<(usize, &Described)> {
         let at = self.get(id)?.ty;
         self.types.get(at).map(|described| (at, described))
     }

@@ -17,7 +17,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use pvdata::{Data, Error, Registry, value::Decoder, wire::Reader};
+use pvdata::{Data, Error, TypeRegistry, value::Decoder, wire::Reader};
 
 use super::super::wire::Header;
 
@@ -117,7 +117,7 @@ pub(super) struct Ids {
 }
 
 impl<'a> Request<'a> {
-    pub(super) fn decode(header: Header, payload: &'a [u8], registry: &mut Registry) -> Result<Request<'a>, Error> {
+    pub(super) fn decode(header: Header, payload: &'a [u8], registry: &mut TypeRegistry) -> Result<Request<'a>, Error> {
         if header.control {
             return Ok(Request::Other);
         }
@@ -173,13 +173,13 @@ fn ids(r: &mut Reader) -> Result<Ids, Error> {
     Ok(Ids { sid: r.u32("a channel id")?, ioid: r.u32("a request id")? })
 }
 
-fn any(r: &mut Reader, registry: &mut Registry) -> Result<Option<Data>, Error> {
+fn any(r: &mut Reader, registry: &mut TypeRegistry) -> Result<Option<Data>, Error> {
     let Some(ty) = registry.decode(r)? else { return Ok(None) };
     let value = Decoder::new(r, registry).tree(&ty)?;
     Ok(Some(Data { ty, value }))
 }
 
-fn validation<'a>(r: &mut Reader, registry: &mut Registry) -> Result<Request<'a>, Error> {
+fn validation<'a>(r: &mut Reader, registry: &mut TypeRegistry) -> Result<Request<'a>, Error> {
     let what = "a validation";
     r.take(8, what)?;
     let method = r.string(what)?;
@@ -199,7 +199,7 @@ fn create<'a>(r: &mut Reader) -> Result<Request<'a>, Error> {
     (0..count).map(|_| Ok((r.u32(what)?, r.string(what)?))).collect::<Result<_, _>>().map(Request::Create)
 }
 
-fn monitor<'a>(r: &mut Reader, registry: &mut Registry) -> Result<Request<'a>, Error> {
+fn monitor<'a>(r: &mut Reader, registry: &mut TypeRegistry) -> Result<Request<'a>, Error> {
     let (ids, step) = (ids(r)?, r.u8("a step")?);
     let fields = if step & step::INIT == 0 { None } else { any(r, registry)? };
     let window = if step & step::PIPELINE == 0 { 0 } else { r.u32("a window")? };

@@ -5,7 +5,7 @@ use std::time::Instant;
 use epics::pva::{
     Scalar, Tree, Type,
     message::{Account, validation_reply},
-    server::{CircuitId, Hub, PvId, Settings, nt},
+    server::{CircuitId, Hub, ServerPv, Settings, nt},
     wire::{Order, Writer, put_message},
 };
 
@@ -13,7 +13,7 @@ use epics::pva::{
 pub(crate) const PORT: u16 = 5075;
 
 /// A server with the PVs `A` (a number), `M` (everything there is) and `W` (an array), and a circuit.
-pub(crate) fn hub(now: Instant) -> (Hub, [PvId; 3], CircuitId) {
+pub(crate) fn hub(now: Instant) -> (Hub, [ServerPv; 3], CircuitId) {
     let mut hub = Hub::new(Settings::default());
     let types = [("A", nt::scalar(Scalar::I32)), ("M", nt::mixture()), ("W", nt::scalar_array(Scalar::U16))];
     let pvs = types.each_ref().map(|(name, ty): &(&str, Type)| {

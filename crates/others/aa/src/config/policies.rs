@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use archive::Method;
-use foreign::{Carried, Policy, period, rule_name};
+use foreign::{CarriedOver, Policy, period, rule_name};
 
 use super::{
     python::{Line, Literal, assignment, lines, literal, texts},
@@ -27,8 +27,8 @@ struct Branch {
 }
 
 /// Reads the policies. `env` looks up a variable that a store's folder names.
-pub fn read_policies(file: &str, text: &str, env: &dyn Fn(&str) -> Option<String>) -> Carried {
-    let mut carried = Carried::default();
+pub fn read_policies(file: &str, text: &str, env: &dyn Fn(&str) -> Option<String>) -> CarriedOver {
+    let mut carried = CarriedOver::default();
     let (mut function, mut variables) = (String::new(), HashMap::new());
     let (mut open, mut done) = (Vec::<Branch>::new(), Vec::<Branch>::new());
     for line in lines(text) {
@@ -79,7 +79,7 @@ fn about(line: &Line, abouts: &mut HashMap<String, String>) {
 }
 
 fn branch(
-    carried: &mut Carried,
+    carried: &mut CarriedOver,
     file: &str,
     line: &Line,
     open: &mut Vec<Branch>,
@@ -125,7 +125,7 @@ fn branch(
 }
 
 fn assign(
-    carried: &mut Carried,
+    carried: &mut CarriedOver,
     at: (&str, usize),
     branch: &mut Branch,
     key: &str,
@@ -147,7 +147,7 @@ fn assign(
     }
 }
 
-fn finish(carried: &mut Carried, file: &str, branch: Branch, variables: &HashMap<String, String>) {
+fn finish(carried: &mut CarriedOver, file: &str, branch: Branch, variables: &HashMap<String, String>) {
     if branch.name.is_none() && branch.method.is_none() && branch.seconds.is_none() && branch.fields.is_empty() {
         return;
     }

@@ -2,13 +2,13 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use foreign::{Carried, Mark, marks};
+use foreign::{CarriedOver, Mark, marks};
 
 const PREFIX: &str = "org.epics.archiverappliance.";
 
 /// Reads properties: `key = value` or `key: value`, a line each.
-pub fn read_properties(file: &str, text: &str) -> Carried {
-    let mut carried = Carried::default();
+pub fn read_properties(file: &str, text: &str) -> CarriedOver {
+    let mut carried = CarriedOver::default();
     for (line, number) in text.lines().zip(1..) {
         let line = line.trim();
         if line.is_empty() || line.starts_with(['#', '!']) {
@@ -24,7 +24,7 @@ pub fn read_properties(file: &str, text: &str) -> Carried {
     carried
 }
 
-fn property(carried: &mut Carried, at: (&str, usize), key: &str, value: &str) {
+fn property(carried: &mut CarriedOver, at: (&str, usize), key: &str, value: &str) {
     let (file, line) = at;
     match (key, value) {
         ("mgmt.bpl.ArchivePVAction.defaultAccessProtocol" | "defaultAccessProtocol", "CA" | "PVA") => {
@@ -56,9 +56,9 @@ fn property(carried: &mut Carried, at: (&str, usize), key: &str, value: &str) {
 }
 
 /// Reads the list of appliances: where this one listens is that of the first, or of the one with that identity.
-pub fn read_appliances(file: &str, text: &str, identity: Option<&str>) -> Carried {
+pub fn read_appliances(file: &str, text: &str, identity: Option<&str>) -> CarriedOver {
     let (marks, broken) = marks(text);
-    let mut carried = Carried::default();
+    let mut carried = CarriedOver::default();
     let (mut names, mut name, mut ours) = (Vec::new(), String::new(), false);
     for (line, mark) in marks {
         let Mark::End(element, text) = mark else { continue };

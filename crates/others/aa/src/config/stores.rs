@@ -2,13 +2,13 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use foreign::{Carried, OldStore};
+use foreign::{CarriedOver, OldStore};
 
 /// Before a folder whose files lie within others.
 const PACKING: [&str; 4] = ["tar://", "gztar://", "zip://", "jar:file://"];
 
 /// Takes a URL over as a folder of old files. `env` looks up a variable.
-pub(crate) fn carry(carried: &mut Carried, at: (&str, usize), url: &str, env: &dyn Fn(&str) -> Option<String>) {
+pub(crate) fn carry(carried: &mut CarriedOver, at: (&str, usize), url: &str, env: &dyn Fn(&str) -> Option<String>) {
     let (file, line) = at;
     let Some((scheme, rest)) = url.split_once("://") else {
         return carried.note(file, line, format!("{url:?} is no store URL"));

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Marks a folder as a backup, and says of what.
-pub(super) const MARK: &str = "backup-of";
+pub(crate) const MARK: &str = "backup-of";
 /// A file of the log that takes its place as soon as the catalogue has.
 pub(super) const NEW: &str = "new";
 

@@ -218,7 +218,7 @@ fn read_with_holes(source: &dyn Disk, key: &str, at: u64, chunk: &mut [u8]) -> i
 }
 
 /// The check of a whole file.
-fn hash(disk: &dyn Disk, key: &str) -> io::Result<u64> {
+pub(crate) fn hash(disk: &dyn Disk, key: &str) -> io::Result<u64> {
     let (len, mut at, mut hash, mut chunk) = (disk.len(key)?, 0, Xxh3::new(), Vec::new());
     while at < len {
         chunk.resize(CHUNK_BYTES.min((len - at) as usize), 0);

@@ -1,16 +1,15 @@
-//! What a request needs, by the table; and `GET /api/v1/access/explain`: why somebody may do something or not, and which line of the config decides.
+//! What a request needs, by the rows of the table of URLs; and why somebody may do that or not, and which line of the config decides.
 
 use access::{Access, Explanation, Question, Who};
 use archive::{How, Right};
-use serde_json::json;
 
-use super::{Method, ROUTES, Route};
 use crate::{
-    call::Call,
-    delivery::answer::{Answer, json},
-    refusal::{Code, Refusal},
+    method::Method,
     url::{Params, tidy},
 };
+
+/// A row of the table of URLs: method, path, and the right that it needs.
+pub(crate) type Row = (Method, &'static str, Option<Right>);
 
 /// What a request needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,13 +22,13 @@ pub struct Needed {
 
 impl Needed {
     /// By a method, or the name of a right, and a URL or the name of a PV.
-    pub fn by(method: &str, what: &str) -> Result<Needed, String> {
+    pub(crate) fn by(rows: impl Iterator<Item = Row>, method: &str, what: &str) -> Result<Needed, String> {
         let path = match what.split_once("://") {
             Some((_, rest)) => rest.find('/').map_or("/", |slash| &rest[slash..]),
             None => what,
         };
         if path.starts_with('/') {
-            return by_url(method, path);
+            return by_url(rows, method, path);
         }
         let right = Right::from_name(&method.to_ascii_lowercase()).or(match method.to_ascii_uppercase().as_str() {
             "GET" | "HEAD" => Some(Right::Read),
@@ -44,27 +43,22 @@ impl Needed {
     }
 }
 
-fn by_url(method: &str, url: &str) -> Result<Needed, String> {
+fn by_url(rows: impl Iterator<Item = Row>, method: &str, url: &str) -> Result<Needed, String> {
     let (path, query) = url.split_once('?').unwrap_or((url, ""));
     let path = tidy(path).unwrap_or_else(|| path.to_owned());
-    let wanted = match method.to_ascii_uppercase().as_str() {
-        "GET" | "HEAD" => Method::Get,
-        "POST" => Method::Post,
-        "PUT" => Method::Put,
-        "DELETE" => Method::Delete,
-        _ => return Err(format!("{method:?} is no method that the archiver knows: GET, POST, PUT, DELETE")),
-    };
-    let fits = |route: &&Route| route.method == wanted && parts(route.path, &path).is_some();
+    let wanted = Method::named(method)
+        .ok_or_else(|| format!("{method:?} is no method that the archiver knows: GET, POST, PUT, DELETE"))?;
+    let fits = |(method, row, _): &Row| *method == wanted && parts(row, &path).is_some();
     // A path without wildcards is meant before one with them.
-    let route = ROUTES.iter().filter(fits).min_by_key(|route| route.path.matches('{').count());
-    let Some(route) = route else { return Err(format!("there is no {method} {path}")) };
-    let of_path = parts(route.path, &path).unwrap_or_default().into_iter();
+    let row = rows.filter(fits).min_by_key(|(_, row, _)| row.matches('{').count());
+    let Some((_, row, right)) = row else { return Err(format!("there is no {method} {path}")) };
+    let of_path = parts(row, &path).unwrap_or_default().into_iter();
     let of_path = of_path.filter(|(name, _)| *name == "pv" || *name == "alias").map(|(_, value)| value);
     let given = Params::parse(query);
     let of_query = given.all("pv").flat_map(|pvs| pvs.split(',').map(str::to_owned).collect::<Vec<_>>());
     let mut pvs: Vec<String> = of_path.chain(of_query).collect();
     pvs.dedup();
-    Ok(Needed { right: route.right, pvs })
+    Ok(Needed { right, pvs })
 }
 
 /// What stands in a path where a row of the table has names; none if it does not fit.
@@ -126,52 +120,5 @@ pub fn explained(
     Explanation {
         is_allowed: each.iter().all(|explanation| explanation.is_allowed),
         text: each.into_iter().map(|explanation| explanation.text).collect(),
-    }
-}
-
-/// `GET /access/explain`
-pub(crate) fn show(call: &Call) -> Answer {
-    let bad = |message| Refusal::new(Code::BadRequest, message);
-    let (access, query) = (&call.app.access, &call.query);
-    let who = somebody(access, query.needed("user")?).map_err(bad)?;
-    let groups: Vec<Box<str>> = query.all("group").map(Box::from).collect();
-    // Everybody may ask about themselves; what others may is for administrators.
-    let is_oneself = who == call.asker.who && groups.iter().all(|group| call.asker.groups.contains(group));
-    if !is_oneself {
-        call.ask.needs_all(Right::Administer)?;
-    }
-    let needed = Needed::by(query.needed("method")?, query.needed("what")?).map_err(bad)?;
-    let tells_others = call.ask.may_with_all(Right::Administer);
-    let groups = if groups.is_empty() && is_oneself { call.asker.groups.to_vec() } else { groups };
-    let Explanation { is_allowed, text } =
-        explained(access, &who, &groups, &needed, (call.origin.ceiling(), tells_others));
-    json(&json!({ "who": who.to_string(), "allowed": is_allowed, "why": text.lines().collect::<Vec<_>>() }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_request_needs_stands_in_the_table() {
-        let needed = |right, pvs: &[&str]| Ok(Needed { right, pvs: pvs.iter().map(|&pv| pv.to_owned()).collect() });
-        let (read, operate, administer) = (Some(Right::Read), Some(Right::Operate), Some(Right::Administer));
-        for (method, what, expected) in [
-            ("GET", "/api/v1/pvs/SR%3AA/samples?from=-1h", needed(read, &["SR:A"])),
-            ("HEAD", "/api/v1/pvs", needed(read, &[])),
-            ("POST", "http://archiver:17665/api/v1/pvs/A/pause", needed(operate, &["A"])),
-            ("DELETE", "/api/v1/pvs/A/aliases/B", needed(administer, &["A", "B"])),
-            ("get", "/mgmt/bpl/pauseArchivingPV?pv=A,B", needed(operate, &["A", "B"])),
-            ("GET", "/retrieval/data/getData.json?pv=A", needed(read, &["A"])),
-            ("GET", "//api/v1/../v1/status", needed(read, &[])),
-            ("GET", "/api/v1/me", needed(None, &[])),
-            ("operate", "SR:A", needed(operate, &["SR:A"])),
-            ("GET", "SR:A", needed(read, &["SR:A"])),
-        ] {
-            assert_eq!(Needed::by(method, what), expected, "{method} {what}");
-        }
-        for (method, what) in [("PATCH", "/api/v1/pvs"), ("GET", "/nothing"), ("DELETE", "/api/v1/pvs"), ("eat", "A")] {
-            assert!(Needed::by(method, what).is_err(), "{method} {what}");
-        }
     }
 }

@@ -1,0 +1,240 @@
+//! The backup of a shard of a cluster: an archive of one machine with all that the journal of the shard has, taken while a node records.
+//!
+//! ```text
+//!   journal, pieces of the log ─► taken over aside, replayed, closed ─► 17.new: catalogue, the newest segments
+//!   segments in the shared store, or in the backup before ────────────► 17.new: all others ─► 17
+//! ```
+//! The shared store is only read: what a taker writes into it stays in memory (`shared::Aside`). Nothing has its place before all is there
+//! and verified.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use sample::Timestamp;
+use shared::{Aside, Image, Object, Owner, Settings, Shard, Shared};
+
+use crate::{
+    Config, Error, Shipping, Store,
+    catalog::copy,
+    disk::{Disk, Objects, RealDisk},
+    owned::far,
+    rescue::backup::{
+        folder::{self, MARK},
+        segment::hash,
+        unwritten,
+    },
+    segment::manifest::Manifest,
+};
+
+/// The owner may have done without something just when it was fetched: then all is begun anew, so often.
+const ATTEMPTS_MAX: usize = 3;
+
+/// What the backup of a shard did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShardBackup {
+    /// Segments that were copied.
+    pub copied: u64,
+    /// Segments that the backup before had, and that were read again.
+    pub kept: u64,
+    /// Bytes of all segments.
+    pub bytes: u64,
+}
+
+/// Makes an archive of one machine in the folder `name` of `to` of what a shard has durably, or brings the one of the backup before up to
+/// date; `of` says of what it is a backup. Nothing if no node ever had the shard.
+pub fn backup_shard(
+    shared: &Arc<dyn Shared>,
+    shard: &Shard,
+    (to, name, of): (&Path, &str, &str),
+    config: &Config,
+    now: Timestamp,
+) -> Result<Option<ShardBackup>, Error> {
+    fs::create_dir_all(to).map_err(|source| unwritable(to, source))?;
+    let disk = RealDisk::new(to);
+    // Two that make the same folder would give its name to what only one of them has finished.
+    if !disk.lock("").map_err(|source| unwritable(to, source))? {
+        return Err(Error::Locked { folder: to.to_owned(), holder: "another backup".to_owned() });
+    }
+    let done = back_up_locked(shared, shard, (&disk, to, name, of), config, now);
+    disk.unlock("");
+    done
+}
+
+fn unwritable(to: &Path, source: io::Error) -> Error {
+    Error::Io { doing: "back up into", path: to.display().to_string(), source }
+}
+
+fn back_up_locked(
+    shared: &Arc<dyn Shared>,
+    shard: &Shard,
+    (disk, to, name, of): (&RealDisk, &Path, &str, &str),
+    config: &Config,
+    now: Timestamp,
+) -> Result<Option<ShardBackup>, Error> {
+    let io = |source| unwritable(to, source);
+    let (old, new) = (to.join(name), to.join(format!("{name}.new")));
+    // A run before broke off between two names.
+    if !old.exists() && to.join(format!("{name}.old")).exists() {
+        disk.rename(&format!("{name}.old"), name).map_err(io)?;
+    }
+    refuse_foreign(&old, of)?;
+    for attempt in 1.. {
+        remove(&new).map_err(io)?;
+        match attempted(shared, shard, (&old, &new), config, now) {
+            Err(error) if is_damage(&error) && attempt < ATTEMPTS_MAX => {}
+            Err(error) => {
+                remove(&new).map_err(io)?;
+                return Err(error);
+            }
+            Ok(None) => return Ok(None),
+            Ok(Some(done)) => {
+                let place = || {
+                    let mark = RealDisk::new(&new);
+                    mark.write_at(MARK, 0, format!("{of}\n").as_bytes())?;
+                    mark.sync(MARK)?;
+                    mark.sync_folder("")?;
+                    remove(&to.join(format!("{name}.old")))?;
+                    if old.exists() {
+                        disk.rename(name, &format!("{name}.old"))?;
+                    }
+                    disk.rename(&format!("{name}.new"), name)?;
+                    disk.sync_folder("")?;
+                    remove(&to.join(format!("{name}.old")))
+                };
+                return place().map_err(io).map(|()| Some(done));
+            }
+        }
+    }
+    unreachable!("an attempt ends it")
+}
+
+/// Only a backup of the same shard is replaced: in an archive that was taken over there may be more.
+fn refuse_foreign(folder: &Path, of: &str) -> Result<(), Error> {
+    let refused = |why: String| {
+        let reason = format!("{} {why}; choose another folder", folder.display());
+        Err(Error::CannotDo { doing: "back up", reason })
+    };
+    let disk = RealDisk::new(folder);
+    let names = match disk.list("") {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        names => names.map_err(|source| Error::Io {
+            doing: "read the folder",
+            path: folder.display().to_string(),
+            source,
+        })?,
+    };
+    match folder::backup_of(&disk)? {
+        Some(found) if found == of => Ok(()),
+        Some(found) => refused(format!("is a backup of {found}, and not of {of}")),
+        None if names.is_empty() => Ok(()),
+        None => refused("is no backup".to_owned()),
+    }
+}
+
+/// Whether something was not there, or not what the journal says.
+fn is_damage(error: &Error) -> bool {
+    let is = |source: &shared::Error| matches!(source, shared::Error::Damaged { .. });
+    match error {
+        Error::Shared { source } => is(source),
+        Error::Io { source, .. } => {
+            source.get_ref().and_then(|source| source.downcast_ref()).is_some_and(|error: &shared::Error| is(error))
+        }
+        _ => false,
+    }
+}
+
+fn attempted(
+    shared: &Arc<dyn Shared>,
+    shard: &Shard,
+    (old, new): (&Path, &PathBuf),
+    config: &Config,
+    now: Timestamp,
+) -> Result<Option<ShardBackup>, Error> {
+    let aside: Arc<dyn Shared> = Arc::new(Aside::new(shared.clone()));
+    let image = Image::read(&*aside, shard, &mut ())?;
+    if image.next().0 == 0 {
+        return Ok(None);
+    }
+    let far = far(&image);
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk::new(new));
+    let config = Config { folder: new.clone(), reserve_bytes: 0, places: Vec::new(), ..config.clone() };
+    let owner = Owner::take(aside, shard.clone(), "backup", 0, 1, Settings::default())?;
+    let store = Store::open_shard(disk.clone(), config, owner, Shipping::default(), now)?;
+    store.replay()?;
+    store.close(now)?;
+    let copy = copy::read_copy(&*disk)?.map_err(|reason| Error::CannotDo { doing: "back up", reason })?;
+    let mut done = ShardBackup::default();
+    for manifest in &copy.segments {
+        done.bytes += manifest.bytes;
+        let Some(object) = far.get(&manifest.key) else { continue };
+        let kept = keep(old, new, manifest, object);
+        if kept {
+            done.kept += 1;
+        } else {
+            fetch(&**shared, shard, &*disk, &manifest.key, object)?;
+            done.copied += 1;
+        }
+    }
+    Ok(Some(done))
+}
+
+fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Takes a segment from the backup before, if it is there and every byte of it is right; what cannot be taken from there is fetched.
+fn keep(old: &Path, new: &Path, manifest: &Manifest, object: &Object) -> bool {
+    let (from, to) = (old.join(&manifest.key), new.join(&manifest.key));
+    let is_right = || -> io::Result<bool> {
+        let disk = RealDisk::new(old);
+        Ok(disk.len(&manifest.key)? == object.len && hash(&disk, &manifest.key)? == object.check)
+    };
+    let take = || -> io::Result<()> {
+        fs::create_dir_all(to.parent().unwrap_or(new))?;
+        fs::hard_link(&from, &to)
+    };
+    is_right().unwrap_or(false) && take().is_ok()
+}
+
+/// Fetches a segment from the shared store.
+fn fetch(shared: &dyn Shared, shard: &Shard, disk: &dyn Disk, key: &str, object: &Object) -> Result<(), Error> {
+    let part = format!("{key}.part");
+    let failed = |source| unwritten(key, source);
+    if let Some((folder, _)) = key.rsplit_once('/') {
+        disk.create_folder(folder).map_err(failed)?;
+    }
+    disk.set_len(&part, 0).map_err(failed)?;
+    shared::copy(shared, shard, object, &mut At { disk, key: &part, at: 0 })?;
+    let place = || {
+        disk.sync(&part)?;
+        disk.rename(&part, key)?;
+        disk.sync_folder(key.rsplit_once('/').map_or("", |(folder, _)| folder))
+    };
+    place().map_err(failed)
+}
+
+/// A file that is written from its beginning on.
+struct At<'a> {
+    disk: &'a dyn Disk,
+    key: &'a str,
+    at: u64,
+}
+
+impl io::Write for At<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.disk.write_at(self.key, self.at, bytes)?;
+        self.at += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

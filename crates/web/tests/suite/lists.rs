@@ -1,0 +1,265 @@
+//! Lists of PVs over HTTP: sorted, found by words, narrowed, counted, paged while PVs come and go, and never with what is not seen.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use archive::{AddRequest, DataFate, OldName, Principal, PvName, PvState, Record, Right, Sink, Wishes};
+use sample::Metadata;
+use serde_json::{Value, json};
+use service::{Ask, Budget, IocsWanted, ListWanted, Rights, SortBy};
+
+use crate::served::{Answer, Archive, clock};
+
+fn page(archive: &Archive, query: &str) -> Value {
+    let answer = archive.get(&format!("/api/v1/pvs?{query}"));
+    assert_eq!(answer.status, 200, "{query}: {}", answer.text());
+    answer.json()
+}
+
+fn names_of(page: &Value) -> Vec<String> {
+    page["pvs"].as_array().unwrap().iter().map(|pv| pv["name"].as_str().unwrap().to_owned()).collect()
+}
+
+fn names(archive: &Archive, query: &str) -> Vec<String> {
+    let page = page(archive, query);
+    assert_eq!(page["total"].as_u64(), Some(names_of(&page).len() as u64), "{query}");
+    names_of(&page)
+}
+
+fn ask(archive: &Archive) -> Ask {
+    let lease = Arc::new(Budget::new(64 << 20).lease());
+    Ask::new(Arc::clone(&archive.service), Principal::here("somebody"), lease, || false)
+}
+
+fn add(archive: &Archive, names: impl IntoIterator<Item = String>) {
+    let requests = names.into_iter().map(|name| AddRequest::new(PvName::new(&name).unwrap()));
+    ask(archive).add(requests.collect()).unwrap();
+}
+
+#[test]
+fn pvs_are_found_by_words_in_any_order_and_counted() {
+    let archive = Archive::with_history();
+    let body =
+        json!({ "pvs": [{ "name": "W:1", "groups": ["beam"] }, { "name": "W:2", "groups": ["beam", "water"] }] });
+    assert_eq!(archive.post("/api/v1/pvs", "application/json", body.to_string().as_bytes()).status, 200);
+    ask(&archive).add_alias(ask(&archive).pv("T:LONG").unwrap().id, &PvName::new("Other:Name").unwrap()).unwrap();
+    for (query, expected) in [
+        ("words=CURRENT%20beam", vec!["T:DOUBLE"]),
+        ("words=ma", vec!["T:DOUBLE"]),
+        ("words=other", vec!["T:LONG"]),
+        ("words=water", vec!["W:2"]),
+        ("words=5064", vec!["T:DOUBLE"]),
+        ("words=beam&state=searching", vec!["W:1", "W:2"]),
+        ("group=beam&order=desc", vec!["W:2", "W:1"]),
+        ("group=-&match=w", vec![]),
+        ("ioc=127.0.0.1", vec!["T:DOUBLE"]),
+        ("ioc=127.0.0.1:5065", vec![]),
+        ("match=T:*E&sort=name", vec!["T:BYTE", "T:CHANGE", "T:DOUBLE", "T:NONE", "T:STRUCTURE"]),
+        ("match=other&sort=name", vec!["T:LONG"]),
+        ("sort=added&match=W&order=asc", vec!["W:1", "W:2"]),
+    ] {
+        assert_eq!(names(&archive, query), expected, "{query}");
+    }
+    let counted = page(&archive, "words=beam&state=paused&limit=0");
+    assert_eq!((&counted["total"], &counted["next"]), (&json!(1), &json!(null)));
+    let states = json!({ "searching": 2, "connected": 0, "disconnected": 0, "paused": 1 });
+    assert_eq!(counted["facets"]["state"], states, "as if the list were not narrowed to a state");
+    assert_eq!(counted["facets"]["ioc"], json!([{ "name": "127.0.0.1:5064", "pvs": 1 }]));
+    let of_all = page(&archive, "sort=name");
+    let groups = json!([{ "name": "beam", "pvs": 2 }, { "name": "water", "pvs": 1 }]);
+    assert_eq!((&of_all["facets"]["group"], &of_all["total"]), (&groups, &json!(11)));
+    let row = &page(&archive, "words=current")["pvs"][0];
+    assert_eq!((&row["description"], &row["ioc"]), (&json!("Beam \"current\""), &json!("127.0.0.1:5064")));
+    assert_eq!((&row["units"], &row["state"], &row["groups"]), (&json!("mA"), &json!("paused"), &json!([])));
+}
+
+#[test]
+fn what_fits_no_pv_is_answered_with_what_is_near() {
+    let archive = Archive::with_history();
+    let near = |query: &str| page(&archive, query)["near"].clone();
+    assert_eq!(near("words=T:DUBLE"), json!(["T:DOUBLE"]));
+    assert_eq!(near("words=doubel")[0], "DOUBLE");
+    assert_eq!(near("ioc=127.0.0.1:5063"), json!(["127.0.0.1:5064"]));
+    assert_eq!(page(&archive, "words=double").get("near"), None);
+}
+
+#[test]
+fn bad_questions_are_refused_and_say_why() {
+    let archive = Archive::with_history();
+    let refused = |query: &str| -> Answer { archive.get(&format!("/api/v1/pvs?{query}")) };
+    let next = page(&archive, "sort=rate&limit=1")["next"].as_str().unwrap().to_owned();
+    for (query, why) in [
+        ("sort=colour".to_owned(), "sort is \"colour\", expected one of name, rate"),
+        ("order=up".to_owned(), "order is \"up\", expected one of asc, desc"),
+        ("sort=name&offset=3".to_owned(), "offset goes with match and state alone"),
+        ("cursor=zz".to_owned(), "the cursor is none that this archive gives"),
+        (format!("sort=added&cursor={next}"), "the cursor belongs to a list that was asked for otherwise"),
+        (format!("words={}", "a%20".repeat(17)), "17 words are looked for, at most 16 are possible"),
+        (format!("words={}", "a".repeat(256)), "a word has 256 bytes, at most 255 are possible"),
+        ("words=a%1fb".to_owned(), "no PV has the character '\\u{1f}' that is looked for"),
+        ("words=a&match=~(".to_owned(), "the pattern \"(\" cannot be used: unclosed group"),
+    ] {
+        let answer = refused(&query);
+        assert!((400..500).contains(&answer.status), "{query}: {}", answer.status);
+        let message = answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
+        assert!(message.starts_with(why), "{query}: {message}");
+    }
+}
+
+/// Turns all pages of a list, and does something to the archive between each two.
+fn pages(archive: &Archive, query: &str, mut meanwhile: impl FnMut(usize)) -> Vec<String> {
+    let (mut found, mut cursor, mut turned) = (Vec::new(), String::new(), 0);
+    loop {
+        let page = page(archive, &format!("{query}&limit=10{cursor}"));
+        found.extend(names_of(&page));
+        let Some(next) = page["next"].as_str() else { return found };
+        cursor = format!("&cursor={next}");
+        meanwhile(turned);
+        turned += 1;
+    }
+}
+
+#[test]
+fn pages_have_each_pv_once_while_others_come_and_go() {
+    let archive = Archive::start(|_| {}, |config| config);
+    add(&archive, (0..60).map(|number| format!("PV:{number:02}")));
+    let mut fresh = 0;
+    for query in ["sort=name", "sort=name&order=desc", "sort=added", "sort=rate", "sort=state&order=desc"] {
+        let stay: Vec<String> = (0..60).map(|number| format!("PV:{number:02}")).collect();
+        let found = pages(&archive, query, |turned| {
+            fresh += 1;
+            add(&archive, [format!("PV:{turned}0:NEW{fresh}"), format!("A:{fresh}")]);
+            let asked = ask(&archive);
+            let gone = asked.pv(&format!("A:{fresh}")).unwrap().id;
+            asked.remove(&[gone], DataFate::Keep).unwrap();
+            // One that stands on a page behind, and would move to one before or the other way round.
+            let moved = asked.pv(&format!("PV:{:02}", 59 - turned)).unwrap();
+            match moved.settings.state {
+                PvState::Active => asked.pause(&[moved.id]).unwrap(),
+                PvState::Paused => asked.resume(&[moved.id]).unwrap(),
+            };
+        });
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        found.iter().for_each(|name| *seen.entry(name).or_default() += 1);
+        assert!(seen.values().all(|count| *count == 1), "{query}: {seen:?}");
+        assert!(stay.iter().all(|name| seen.contains_key(name.as_str())), "{query}: {seen:?}");
+    }
+}
+
+/// The same where the table of the first page is not kept any more, as many others turn pages.
+#[test]
+fn pages_go_on_behind_their_place_when_the_list_is_made_anew() {
+    let archive = Archive::start(|_| {}, |config| config);
+    add(&archive, (0..30).map(|number| format!("PV:{number:02}")));
+    for sort in ["name", "added", "rate"] {
+        let first = page(&archive, &format!("sort={sort}&limit=20"));
+        let next = first["next"].as_str().unwrap();
+        for number in 0..6 {
+            add(&archive, [format!("A:{sort}:{number}")]);
+            assert!(page(&archive, "sort=since&limit=1")["next"].is_string());
+        }
+        let rest = page(&archive, &format!("sort={sort}&limit=1000&cursor={next}"));
+        assert!(rest["total"].as_u64() > first["total"].as_u64(), "{sort}: it is another table");
+        let mut all = [names_of(&first), names_of(&rest)].concat();
+        all.retain(|name| name.starts_with("PV:"));
+        assert_eq!(all.len(), 30, "{sort}");
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 30, "{sort}");
+    }
+}
+
+#[test]
+fn what_is_not_seen_is_in_no_list_no_count_and_not_near() {
+    let archive = Archive::with_history();
+    let all = ask(&archive);
+    all.add_alias(all.pv("T:LONG").unwrap().id, &PvName::new("SECRET:NAME").unwrap()).unwrap();
+    let few = ask(&archive).with_rights(
+        Rights::everywhere(None)
+            .or_by_name(|name| (name.starts_with("T:") && name != "T:DOUBLE").then_some(Right::Read)),
+    );
+    let listed = |ask: &Ask, words: &[&str]| {
+        let wanted = ListWanted {
+            words: words.iter().map(|word| (*word).to_owned()).collect(),
+            pattern: None,
+            state: None,
+            policy: None,
+            group: None,
+            ioc: None,
+            sort: SortBy::Name,
+            descending: false,
+            cursor: None,
+            limit: 100,
+        };
+        ask.list(&wanted).unwrap()
+    };
+    let count = |ask: &Ask, words: &[&str]| {
+        let page = listed(ask, words);
+        let (total, near) = (page.total, page.near.clone());
+        assert_eq!(page.facets.states.iter().map(|(_, pvs)| pvs).sum::<u64>(), total);
+        assert_eq!(page.facets.iocs.iter().map(|ioc| ioc.pvs).sum::<u64>(), total);
+        assert_eq!(page.filter(Result::is_ok).count() as u64, total);
+        (total, near)
+    };
+    assert_eq!((count(&all, &[]).0, count(&few, &[]).0), (9, 8));
+    assert_eq!((count(&all, &["current"]).0, count(&few, &["current"]).0), (1, 0));
+    assert_eq!((count(&all, &["secret"]).0, count(&few, &["secret"]).0), (1, 0));
+    assert_eq!(count(&few, &["T:DOUBEL"]).1, Vec::<String>::new());
+    assert_eq!(count(&all, &["T:DOUBEL"]).1[0], "T:DOUBLE");
+}
+
+/// Whatever is ordered, the list says the same as the PVs one by one.
+#[test]
+fn lists_follow_every_order_and_every_description() {
+    let archive = Archive::with_history();
+    let asked = ask(&archive);
+    let check = |what: &str| {
+        let page = page(&archive, "sort=name&limit=1000");
+        let mut expected: Vec<String> = asked.all_pvs().map(|entry| entry.name.to_string()).collect();
+        expected.sort_by_key(|name| name.to_lowercase());
+        assert_eq!(names_of(&page), expected, "{what}");
+        let mut paused = names(&archive, "sort=name&state=paused&limit=1000");
+        paused.sort();
+        let mut plain = names(&archive, "state=paused&limit=1000");
+        plain.retain(|name| expected.contains(name));
+        assert_eq!(paused, plain, "{what}");
+    };
+    check("at first");
+    add(&archive, ["N:1".to_owned(), "N:2".to_owned()]);
+    check("added");
+    let one = asked.pv("N:1").unwrap().id;
+    asked.pause(&[one]).unwrap();
+    check("paused");
+    asked.rename(one, &PvName::new("N:3").unwrap(), OldName::Free).unwrap();
+    check("renamed");
+    asked.remove(&[asked.pv("T:BYTE").unwrap().id], DataFate::Keep).unwrap();
+    check("removed");
+    let back = asked.removed()[0].entry.id;
+    asked.restore(back, None).unwrap();
+    check("restored");
+    let described =
+        Metadata { description: Some("a cold pump".to_owned()), units: Some("bar".to_owned()), ..Metadata::default() };
+    archive.store.writer().append(&[(one, Record::Metadata(clock(), described.into()))], clock()).unwrap();
+    assert_eq!(names(&archive, "words=PUMP%20bar"), ["N:3"]);
+    let wishes = Wishes { groups: Some(vec![archive::RuleName::new("cold").unwrap()]), ..Wishes::default() };
+    asked.add(vec![AddRequest { wishes, ..AddRequest::new(PvName::new("N:3").unwrap()) }]).unwrap();
+    assert_eq!(names(&archive, "group=cold"), ["N:3"]);
+}
+
+#[test]
+fn iocs_are_told_with_their_pvs_to_who_sees_these() {
+    let archive = Archive::with_history();
+    let answer = archive.get("/api/v1/iocs").json();
+    let [ioc] = answer["iocs"].as_array().unwrap().as_slice() else { panic!("{answer}") };
+    let (address, protocols) = (json!("127.0.0.1:5064"), json!(["ca"]));
+    assert_eq!((&ioc["address"], &ioc["protocols"]), (&address, &protocols));
+    let counted = ["pvs", "connected", "disconnected", "searching", "paused"].map(|what| ioc[what].as_u64().unwrap());
+    assert_eq!(counted, [1, 0, 0, 0, 1]);
+    assert_eq!((&ioc["circuits"], &ioc["last_beacon"]), (&json!(null), &json!(null)), "there was none in this run");
+    assert_eq!(archive.get("/api/v1/iocs?match=5064").json()["iocs"].as_array().map(Vec::len), Some(1));
+    assert_eq!(archive.get("/api/v1/iocs?match=5065").json()["iocs"], json!([]));
+    assert_eq!(archive.get("/api/v1/iocs?state=disconnected").json()["iocs"], json!([]));
+    assert_eq!(archive.get("/api/v1/iocs?state=lost").status, 400);
+    let few = ask(&archive)
+        .with_rights(Rights::everywhere(None).or_by_name(|name| (name != "T:DOUBLE").then_some(Right::Read)));
+    assert!(few.iocs(&IocsWanted::default()).unwrap().is_empty());
+}
