@@ -213,6 +213,24 @@ def test_a_search_finds_all_that_there_are(server: Pvark) -> None:
             server.archive.remove(pv.name, delete_data=True)
 
 
+def test_lists_are_sorted_and_counted_over_all_pages(server: Pvark, both: Both) -> None:
+    listed = both.listed(match="A:*", order="desc", limit=2)
+    everything = both.listed(match="A:*")
+    assert [pv.name for pv in listed] == [pv.name for pv in everything][:-3:-1]
+    assert (listed.total, everything.total) == (len(everything), len(everything))
+    assert sum(everything.facets["state"].values()) == len(everything)
+    assert both.listed("no such words", sort="rate").near == []
+    assert both.listed("a:dubble")[:] == [] and "A:double" in both.listed("a:dubble").near
+    assert isinstance(both.iocs(lost=True), list)
+    server.archive.add([f"ca://MANY:{index}" for index in range(1234)])
+    try:
+        found = both.listed("many", sort="added")
+        assert (len(found), found.total, len({pv.name for pv in found})) == (1234, 1234, 1234)
+    finally:
+        for pv in server.archive.search("MANY:*"):
+            server.archive.remove(pv.name, delete_data=True)
+
+
 def test_orders_are_taken_back_for_a_day_but_for_what_was_changed_again(server: Pvark) -> None:
     archive = server.archive
     archive.add("ca://UNDO:1", "ca://UNDO:2")

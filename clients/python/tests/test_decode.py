@@ -154,3 +154,26 @@ def test_pandas_gets_a_time_index_with_nanoseconds() -> None:
     assert frame.index[0].value == 1_795_000_000_999_999_999
     assert frame["value"].tolist() == [1.0, 2.0]
     assert to_iso(pandas.Timestamp(1_795_000_000_999_999_999, tz="UTC")) == "2026-11-18T11:06:40.999999999Z"
+
+
+def test_a_formula_over_arrays_is_a_table_where_all_have_one_length() -> None:
+    steps = [
+        {"time": "2026-01-01T00:00:00Z", "value": [1.5, None, "Infinity"]},
+        {"time": "2026-01-01T00:00:01Z", "value": [2.0, 2.0, 2.0]},
+    ]
+    answer = {
+        "expression": "A - B",
+        "units": "mm",
+        "steps": steps,
+        "unequal": {"count": 0, "first": None},
+        "until": None,
+    }
+    found = _decode.formula_steps(answer)
+    np.testing.assert_array_equal(found.values, [[1.5, np.nan, np.inf], [2.0, 2.0, 2.0]])
+    assert (found.unequal, found.until, found.units) == (0, None, "mm")
+    broken = {"time": "2026-01-01T00:00:02Z", "value": None}
+    first = {"time": "2026-01-01T00:00:02Z", "lengths": [3, 2]}
+    more = {"steps": [*steps, broken], "unequal": {"count": 1, "first": first}, "until": "2026-01-01T00:00:03Z"}
+    found = _decode.formula_steps(answer | more)
+    assert found.values.ndim == 1 and found.values[1].tolist() == [2.0, 2.0, 2.0] and found.values[2] is None
+    assert found.unequal == 1 and found.until == np.datetime64("2026-01-01T00:00:03", "ns")

@@ -11,9 +11,9 @@ from os import PathLike
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 from urllib.parse import urlsplit
 
-from . import _talks
+from . import _exports, _talks
 from ._arrow import Bytes, Want
-from ._asking import Question, Talk, broken_off, drive, error_of, headers, token_of
+from ._asking import Pause, Question, Talk, broken_off, drive, error_of, headers, token_of
 from ._errors import ConnectionFailed, PvarkError, TimedOut, UnexpectedAnswer, UnknownPv
 from ._models import ManySamples, Samples, Update
 from ._names import Names, is_pattern
@@ -104,6 +104,8 @@ class AsyncArchiver:
         return await self._http.talk(_talks.get_many(pvs, t0, t1, before=before, limit=limit))
 
     search = _Asks(_talks.search)
+    listed = _Asks(_talks.listed)
+    iocs = _Asks(_talks.iocs)
     pv = _Asks(_talks.pv)
     table = _Asks(_talks.table)
     at = _Asks(_talks.at)
@@ -114,6 +116,15 @@ class AsyncArchiver:
     formula = _Asks(_talks.formula)
     formula_bins = _Asks(_talks.formula_bins)
     stats = _Asks(_talks.stats)
+    xy = _Asks(_talks.xy)
+    histogram = _Asks(_talks.histogram)
+    fft = _Asks(_talks.fft)
+    view = _Asks(_talks.view)
+    export = _Asks(_exports.export)
+    export_plan = _Asks(_exports.plan)
+    exports = _Asks(_exports.listed)
+    fetch_export = _Asks(_exports.fetch)
+    remove_export = _Asks(_exports.remove)
     gaps = _Asks(_talks.gaps)
     ledger = _Asks(_talks.ledger)
     explain = _Asks(_talks.explain)
@@ -170,6 +181,10 @@ class AsyncTransport:
         try:
             while True:
                 question = say(answer)
+                if isinstance(question, Pause):
+                    await asyncio.sleep(question.seconds)
+                    say, answer = talk.send, None
+                    continue
                 try:
                     say, answer = talk.send, await self.ask(question)
                 except PvarkError as error:
@@ -211,7 +226,9 @@ class AsyncTransport:
         body = _Body(self, reader, writer)
         try:
             target = parts.path + (f"?{parts.query}" if parts.query else "")
-            said = {"Host": parts.netloc.rpartition("@")[2], "Connection": "close"} | headers(data)
+            said = (
+                {"Host": parts.netloc.rpartition("@")[2], "Connection": "close"} | headers(data) | dict(question.said)
+            )
             said |= {"Authorization": f"Bearer {self.token}"} if self.token is not None else {}
             said |= {"Content-Length": str(len(data))} if data is not None else {}
             lines = [f"{question.method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in said.items())]

@@ -35,6 +35,8 @@ class Question(Generic[T]):
     reading: Callable[[], Reading[T]]
     query: Mapping[str, object] = field(default_factory=dict)
     body: object = None
+    said: Mapping[str, str] = field(default_factory=dict)
+    """Headers besides those that every request has."""
 
     def address(self, url: str) -> str:
         """The whole URL."""
@@ -44,6 +46,18 @@ class Question(Generic[T]):
     def data(self) -> bytes | None:
         """The body as it is sent."""
         return None if self.body is None else json.dumps(self.body).encode()
+
+
+@dataclass(frozen=True)
+class Pause(Question[None]):
+    """No question: so many seconds before the next."""
+
+    seconds: float = 0.0
+
+
+def pause(seconds: float) -> Pause:
+    """Nothing is asked for so many seconds."""
+    return Pause("", "", as_nothing, seconds=seconds)
 
 
 Talk: TypeAlias = Generator[Question[Any], Any, T]
@@ -80,6 +94,11 @@ def as_json() -> Reading[Any]:
         return json.loads(text)
     except ValueError as error:
         raise UnexpectedAnswer(f"the archiver did not answer in JSON: {text[:80]!r}") from error
+
+
+def as_nothing() -> Reading[None]:
+    """Nothing is read."""
+    yield Want(0)
 
 
 def as_bytes() -> Reading[bytes]:

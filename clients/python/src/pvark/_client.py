@@ -7,7 +7,7 @@ from functools import wraps
 from os import PathLike
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
-from . import _talks
+from . import _exports, _talks
 from ._asking import Talk
 from ._errors import UnknownPv
 from ._models import ManySamples, Samples, Update
@@ -99,6 +99,8 @@ class Archiver:
         return self._http.talk(_talks.get_many(pvs, t0, t1, before=before, limit=limit))
 
     search = _Asks(_talks.search)
+    listed = _Asks(_talks.listed)
+    iocs = _Asks(_talks.iocs)
     pv = _Asks(_talks.pv)
     table = _Asks(_talks.table)
     at = _Asks(_talks.at)
@@ -109,6 +111,15 @@ class Archiver:
     formula = _Asks(_talks.formula)
     formula_bins = _Asks(_talks.formula_bins)
     stats = _Asks(_talks.stats)
+    xy = _Asks(_talks.xy)
+    histogram = _Asks(_talks.histogram)
+    fft = _Asks(_talks.fft)
+    view = _Asks(_talks.view)
+    export = _Asks(_exports.export)
+    export_plan = _Asks(_exports.plan)
+    exports = _Asks(_exports.listed)
+    fetch_export = _Asks(_exports.fetch)
+    remove_export = _Asks(_exports.remove)
     gaps = _Asks(_talks.gaps)
     ledger = _Asks(_talks.ledger)
     explain = _Asks(_talks.explain)

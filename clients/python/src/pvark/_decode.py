@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrow import Column, Stream
-from ._columns import NOTHING, column, joined, objects
+from ._columns import NOTHING, column, joined, objects, table_of
 from ._errors import UnexpectedAnswer
 from ._models import (
     Account,
@@ -21,18 +21,23 @@ from ._models import (
     FormulaBins,
     FormulaSteps,
     Gap,
+    Histogram,
     Intervals,
     Metadata,
     Note,
     Order,
+    Pairs,
     Pv,
     Reason,
     Samples,
     SavedView,
+    Share,
+    Spectrum,
     Statistics,
     Status,
     Undo,
     ValuesAt,
+    View,
 )
 from ._times import TimeArray, from_iso, from_parts, maybe_from_iso
 
@@ -135,7 +140,12 @@ def values_at(answer: Mapping[str, Any]) -> ValuesAt:
         severity=np.array([row.get("severity", 3) for row in rows], np.uint8),
         status=np.array([row.get("status", 0) for row in rows], np.uint16),
         unknown=tuple(answer["unknown"]),
+        unanswered=_unanswered(answer),
     )
+
+
+def _unanswered(answer: Mapping[str, Any]) -> dict[str, str]:
+    return {row["pv"]: row["why"] for row in answer.get("unanswered", [])}
 
 
 def aligned(noted: Mapping[str, Metadata], found: Sequence[Stream]) -> Aligned:
@@ -279,7 +289,18 @@ def formula_steps(answer: Mapping[str, Any]) -> FormulaSteps:
     """The answer of `/formula` without bins."""
     steps = answer["steps"]
     times = np.array([from_iso(step["time"]) for step in steps], dtype="datetime64[ns]")
-    return FormulaSteps(answer["expression"], answer["units"], times, _numbers(steps, "value"))
+    values: npt.NDArray[Any]
+    if any(isinstance(step["value"], list) for step in steps):
+        rows = [None if step["value"] is None else floats(step["value"]) for step in steps]
+        known = [row for row in rows if row is not None]
+        values = table_of(known) if len(known) == len(rows) else objects(rows)
+    else:
+        values = _numbers(steps, "value")
+    until = answer.get("until")
+    unequal = answer.get("unequal", {"count": 0})["count"]
+    return FormulaSteps(
+        answer["expression"], answer["units"], times, values, unequal, from_iso(until) if until else None
+    )
 
 
 def formula_bins(answer: Mapping[str, Any]) -> FormulaBins:
@@ -324,6 +345,109 @@ def statistics(answer: Mapping[str, Any]) -> Statistics:
     )
 
 
+def _table(found: list[Stream]) -> tuple[dict[str, str], dict[str, npt.NDArray[Any]]]:
+    """The facts and the columns of an answer that is one stream; numbers that are not there are NaN."""
+    if len(found) != 1:
+        raise UnexpectedAnswer(f"one stream was expected, not {len(found)}")
+    columns: dict[str, npt.NDArray[Any]] = {}
+    for name, own in found[0].columns.items():
+        rows = own.finished()
+        if own.is_null is not None and rows.dtype.kind == "f":
+            rows = np.where(own.is_null, np.nan, rows)
+        columns[name] = rows
+    return found[0].facts, columns
+
+
+def _float_of(facts: Mapping[str, str], name: str) -> float:
+    return float(facts.get(name, "nan"))
+
+
+def _damage_of(facts: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(json.loads(facts.get("damage", "[]")))
+
+
+def pairs(found: list[Stream]) -> Pairs:
+    """The answer of `/xy` in Arrow."""
+    facts, columns = _table(found)
+    units = json.loads(facts["units"])
+    return Pairs(
+        x_is=facts["x"],
+        y_is=facts["y"],
+        x_units=units["x"],
+        y_units=units["y"],
+        times=columns["time"],
+        x=columns["x"],
+        y=columns["y"],
+        unpaired=int(facts["unpaired"]),
+        until=from_iso(facts["until"]) if "until" in facts else None,
+        correlation=_float_of(facts, "correlation"),
+        slope=_float_of(facts, "slope"),
+        intercept=_float_of(facts, "intercept"),
+        made_of=facts["made_of"],
+        read=int(facts["read"]),
+        damage=_damage_of(facts),
+    )
+
+
+def histogram(found: list[Stream]) -> Histogram:
+    """The answer of `/histogram` in Arrow."""
+    facts, columns = _table(found)
+    places = ("below", "above", "infinite", "minus_infinite", "nan", "gaps", "before")
+    told = {place: json.loads(facts[place]) for place in places}
+    low, high = columns["low"], columns["high"]
+    return Histogram(
+        expression=facts["expression"],
+        units=facts.get("units"),
+        edges=np.concatenate([low, high[-1:]]),
+        seconds=None if facts["weight"] == "count" else columns["seconds"],
+        count=None if facts["weight"] == "time" else columns["count"].astype(np.int64),
+        beside={place: Share(share["seconds"], share.get("count")) for place, share in told.items()},
+        made_of=facts["made_of"],
+        by_summaries=float(facts["by_summaries"]),
+        read=int(facts["read"]),
+        damage=_damage_of(facts),
+    )
+
+
+def spectrum(found: list[Stream]) -> Spectrum:
+    """The answer of `/fft` in Arrow."""
+    facts, columns = _table(found)
+    return Spectrum(
+        expression=facts["expression"],
+        output=facts["output"],
+        units=facts.get("output_units"),
+        frequencies=columns["frequency"],
+        strengths=columns[facts["output"]],
+        start=from_iso(facts["from"]),
+        end=from_iso(facts["to"]),
+        points=int(facts["points"]),
+        step=float(facts["step"]),
+        mean=_float_of(facts, "mean"),
+        resampled=facts.get("resampled"),
+        unevenness=float(facts["unevenness"]),
+        made_of=facts["made_of"],
+        read=int(facts["read"]),
+        damage=_damage_of(facts),
+    )
+
+
+def view(found: list[Stream]) -> View:
+    """The answer of `/view` in Arrow."""
+    facts, columns = _table(found)
+    told = json.loads(facts["pvs"])
+    width = facts.get("width", "null")
+    return View(
+        pvs=tuple(one["pv"] for one in told),
+        pv=columns.pop("pv").astype(np.int64),
+        columns=columns,
+        facts=tuple(told),
+        start=from_iso(facts["from"]),
+        end=from_iso(facts["to"]),
+        width=None if width == "null" else float(width),
+        until=from_iso(facts["until"]),
+    )
+
+
 def changes(answer: Mapping[str, Any]) -> Changes:
     """The answer of `/diff`."""
     rows = answer["pvs"]
@@ -344,6 +468,7 @@ def changes(answer: Mapping[str, Any]) -> Changes:
         spread=_numbers(rows, "spread"),
         score=np.array(scores, dtype=np.float64),
         unknown=tuple(answer["unknown"]),
+        unanswered=_unanswered(answer),
     )
 
 

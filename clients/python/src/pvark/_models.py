@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -112,6 +112,10 @@ class ManySamples(dict[str, Samples]):
         return "\n".join(f"{name}  {one.type or 'no type'}  {len(one):,} samples" for name, one in self.items())
 
 
+def _lacking(unanswered: dict[str, str]) -> list[str]:
+    return [f"{len(unanswered):,} not answered"] if unanswered else []
+
+
 @dataclass(frozen=True, eq=False)
 class ValuesAt:
     """The values of many PVs at one time, in columns of equal length."""
@@ -127,6 +131,8 @@ class ValuesAt:
     status: npt.NDArray[np.uint16]
     unknown: tuple[str, ...]
     """Names that no PV of the archive has."""
+    unanswered: dict[str, str] = field(default_factory=dict)
+    """PVs of which nothing is known now, as no node of a cluster answered for them, each with the reason."""
 
     def __len__(self) -> int:
         return len(self.pvs)
@@ -140,7 +146,7 @@ class ValuesAt:
         return _frames.pandas_at(self)
 
     def __repr__(self) -> str:
-        title = "  ".join([f"{self.time}Z", f"{len(self):,} PVs"])
+        title = "  ".join([f"{self.time}Z", f"{len(self):,} PVs", *_lacking(self.unanswered)])
         return table(title, {"pv": self.pvs, "time": self.times, "value": self.values})
 
 
@@ -260,6 +266,60 @@ class Undo:
     """By PV: `settings` (as before), `restored` (back in the archive) or `removed` (out of it again)."""
     refused: dict[str, str]
     """Those that stay as they are, as they were changed since, with the reason."""
+
+
+@dataclass(frozen=True)
+class ExportPlan:
+    """What an export would be."""
+
+    file: str
+    """What its file would be called."""
+    pvs: int
+    samples: int
+    """About."""
+    rows: int
+    """About; exact where they come at equal times."""
+    bytes: int
+    """About."""
+    bytes_left: int
+    """How many exports may still take."""
+    notes: tuple[str, ...]
+    """What of it does not go into the form as it is."""
+    refused: str | None
+    """Why it would be refused, and what to do instead."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """A file of many PVs that the archiver makes, or has made."""
+
+    number: int
+    state: str
+    """waiting, running, done or failed."""
+    file: str
+    """What it is called."""
+    pvs: int
+    pvs_done: int
+    samples: int
+    """Samples that are in it, or rows."""
+    bytes: int
+    """Of the file, so far."""
+    progress: float
+    """From 0 to 1, which it is only when it is done."""
+    without: tuple[str, ...]
+    """The first 20 PVs that have no sample in the range."""
+    without_count: int
+    gaps: int
+    """Gaps of its PVs in the range."""
+    damage: tuple[str, ...]
+    """The first 20 damaged blocks, which are left out."""
+    notes: tuple[str, ...]
+    error: str | None
+    """Why it has failed."""
+    etag: str | None
+    """Of its file, when it is done."""
+    path: str | None = None
+    """Where it was written here."""
 
 
 @dataclass(frozen=True)
@@ -390,6 +450,8 @@ class Changes:
     """How many of these the change is; infinite where the PV never moved before, or is no number."""
     unknown: tuple[str, ...]
     """Names that no PV of the archive has."""
+    unanswered: dict[str, str] = field(default_factory=dict)
+    """PVs that may have changed or not, as no node of a cluster answered for them, each with the reason."""
 
     def __len__(self) -> int:
         return len(self.pvs)
@@ -405,7 +467,7 @@ class Changes:
         return ends | {"change": self.change, "spread": self.spread, "score": self.score}
 
     def __repr__(self) -> str:
-        title = f"{self.before} to {self.after}  {len(self):,} PVs"
+        title = "  ".join([f"{self.before} to {self.after}", f"{len(self):,} PVs", *_lacking(self.unanswered)])
         return table(title, {"pv": self.pvs} | self._columns())
 
 
@@ -416,7 +478,12 @@ class FormulaSteps:
     expression: str
     units: str | None
     times: TimeArray
-    values: npt.NDArray[np.float64]
+    values: npt.NDArray[Any]
+    """Numbers; of a formula over arrays a row for each step if all have one length, else an array or None for each."""
+    unequal: int = 0
+    """At how many moments arrays of different lengths did not go together."""
+    until: np.datetime64 | None = None
+    """From when on there are more steps over arrays than one answer has."""
 
     def __len__(self) -> int:
         return len(self.times)
@@ -425,7 +492,8 @@ class FormulaSteps:
         """A pandas Series over times; needs pandas."""
         import pandas
 
-        return pandas.Series(self.values, index=self.times, name=self.expression)
+        values = list(self.values) if self.values.ndim > 1 else self.values
+        return pandas.Series(values, index=self.times, name=self.expression)
 
     def __repr__(self) -> str:
         title = "  ".join([self.expression, self.units or "", f"{len(self):,} steps"])
@@ -495,6 +563,184 @@ class Statistics:
     damage: tuple[str, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """What two expressions were at the same time, in columns of equal length."""
+
+    x_is: str
+    y_is: str
+    x_units: str | None
+    y_units: str | None
+    times: TimeArray
+    x: npt.NDArray[np.float64]
+    y: npt.NDArray[np.float64]
+    unpaired: int
+    """How often one of both was known and the other was not, or had no partner."""
+    until: np.datetime64 | None
+    """Where the first pair lies that was not made, if there are more than the limit."""
+    correlation: float
+    """Pearson's; NaN where it cannot be said."""
+    slope: float
+    """Of the straight line of least squares of y over x, like `intercept`."""
+    intercept: float
+    made_of: str
+    """`summaries`, `samples` or `both`."""
+    read: int
+    damage: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame over times; needs pandas."""
+        import pandas
+
+        return pandas.DataFrame({"x": self.x, "y": self.y}, index=self.times)
+
+    def __repr__(self) -> str:
+        title = f"{self.y_is} over {self.x_is}  {len(self):,} pairs"
+        return table(title, {"time": self.times, "x": self.x, "y": self.y})
+
+
+@dataclass(frozen=True)
+class Share:
+    """How much lies in one place: seconds and samples, each None unless it was asked for."""
+
+    seconds: float | None
+    count: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """For how long a number lay in each part, or how many samples did."""
+
+    expression: str
+    units: str | None
+    edges: npt.NDArray[np.float64]
+    """One more than there are parts; each part has its lower edge, the last both."""
+    seconds: npt.NDArray[np.float64] | None
+    """None where only samples are counted."""
+    count: npt.NDArray[np.int64] | None
+    """None where only the time is."""
+    beside: dict[str, Share]
+    """What lies in no part: `below`, `above`, `infinite`, `minus_infinite`, `nan`, `gaps`, `before` the first one."""
+    made_of: str
+    """`summaries`, `samples` or `both`."""
+    by_summaries: float
+    """For how many seconds summaries alone were asked."""
+    read: int
+    damage: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return max(len(self.edges) - 1, 0)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, a row for each part; needs pandas."""
+        import pandas
+
+        return pandas.DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {"low": self.edges[:-1], "high": self.edges[1:]}
+        columns |= {} if self.seconds is None else {"seconds": self.seconds}
+        return columns | ({} if self.count is None else {"count": self.count})
+
+    def __repr__(self) -> str:
+        return table("  ".join([self.expression, self.units or "", f"{len(self):,} parts"]), self._columns())
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """How strong each frequency is, one-sided, from 0 to half the rate."""
+
+    expression: str
+    output: str
+    """`amplitude` or `density`."""
+    units: str | None
+    """Those of the strengths."""
+    frequencies: npt.NDArray[np.float64]
+    """In hertz."""
+    strengths: npt.NDArray[np.float64]
+    start: np.datetime64
+    """When the first point was."""
+    end: np.datetime64
+    """One step behind the last."""
+    points: int
+    step: float
+    """Seconds from one point to the next."""
+    mean: float
+    resampled: str | None
+    unevenness: float
+    """How far a stamp lies from its place at most, in steps."""
+    made_of: str
+    read: int
+    damage: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.frequencies)
+
+    def to_pandas(self) -> Any:
+        """A pandas Series over frequencies; needs pandas."""
+        import pandas
+
+        return pandas.Series(self.strengths, index=self.frequencies, name=self.output)
+
+    def __repr__(self) -> str:
+        title = "  ".join([self.expression, self.units or "", f"{self.points:,} points"])
+        return table(title, {"frequency": self.frequencies, self.output: self.strengths})
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Bins of many PVs on common edges, in columns of one length: all bins of the first PV, then those of the next."""
+
+    pvs: tuple[str, ...]
+    pv: npt.NDArray[np.int64]
+    """Which of `pvs` each bin is of."""
+    columns: dict[str, npt.NDArray[Any]]
+    """`start`, `end`, `count`, `min`, `max`, `mean`, `std`, `time_weighted_mean`, `covered`, `first`, `last`,
+    `severity`, `nan` and `invalid`, as those of `Bins`."""
+    facts: tuple[dict[str, Any], ...]
+    """What the archiver says of each PV beside its bins: type, metadata, gaps, the value before, damage."""
+    start: np.datetime64
+    end: np.datetime64
+    width: float | None
+    """Seconds of a bin; ask for neighbours with it."""
+    until: np.datetime64
+    """Up to when samples are in the bins."""
+
+    def __len__(self) -> int:
+        return len(self.pv)
+
+    @property
+    def unanswered(self) -> dict[str, str]:
+        """PVs of which nothing is told, as no node of a cluster answered for them, each with the reason."""
+        return {fact["pv"]: fact["unanswered"] for fact in self.facts if "unanswered" in fact}
+
+    def __getitem__(self, pv: str) -> dict[str, npt.NDArray[Any]]:
+        """The columns of one PV."""
+        if pv not in self.pvs:
+            raise KeyError(pv)
+        if pv in self.unanswered:
+            raise KeyError(f"{pv}: {self.unanswered[pv]}")
+        rows = self.pv == self.pvs.index(pv)
+        return {name: column[rows] for name, column in self.columns.items()}
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, a row for each bin of each PV; needs pandas."""
+        import pandas
+
+        return pandas.DataFrame({"pv": self._names()} | self.columns)
+
+    def _names(self) -> npt.NDArray[np.object_]:
+        return np.array(self.pvs, dtype=object)[self.pv]
+
+    def __repr__(self) -> str:
+        shown = {name: self.columns[name] for name in ("start", "count", "min", "mean", "max")}
+        title = "  ".join([f"{len(self.pvs)} PVs", f"{len(self):,} bins", *_lacking(self.unanswered)])
+        return table(title, {"pv": self._names()} | shown)
+
+
 @dataclass(frozen=True)
 class Explanation:
     """Why there is no data in a range, or not all."""
@@ -523,6 +769,16 @@ class Pv:
     units: str | None
     details: dict[str, Any]
     """Everything that the archiver said about it, as it said it."""
+
+
+class Listed(list[Pv]):
+    """PVs as `listed` sorted them, with how many there are in all."""
+
+    total: int = 0
+    facets: dict[str, Any]
+    """How many PVs there are by `state`, `policy`, `group` and `ioc`, as the archiver said it."""
+    near: list[str]
+    """Where there is none: names and words that may have been meant."""
 
 
 @dataclass(frozen=True)

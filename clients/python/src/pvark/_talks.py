@@ -22,19 +22,24 @@ from ._models import (
     FormulaBins,
     FormulaSteps,
     Gap,
+    Histogram,
     Intervals,
+    Listed,
     ManySamples,
     Metadata,
     Note,
     Order,
+    Pairs,
     Pv,
     Samples,
     SavedView,
+    Spectrum,
     Statistics,
     Status,
     Undo,
     Update,
     ValuesAt,
+    View,
 )
 from ._names import Names, asked, flat, is_pattern, one
 from ._times import Moment, to_iso
@@ -58,6 +63,42 @@ def search(match: str = "", limit: int | None = None) -> Talk[list[Pv]]:
         if not answer["pvs"] or offset >= answer["total"]:
             break
     return list(found.values())
+
+
+def listed(
+    words: str = "",
+    *,
+    match: str = "",
+    sort: str = "name",
+    order: str | None = None,
+    state: str | None = None,
+    policy: str | None = None,
+    group: str | None = None,
+    ioc: str | None = None,
+    limit: int | None = None,
+) -> Talk[Listed]:
+    """PVs that have all `words`, in any order, in their names, descriptions, units, groups, policies or IOCs; sorted by
+    `sort` (name, rate, bytes_per_day, bytes, last, since, added, state, policy, ioc); the first `limit` of them if one
+    is given. The answer is a list with the count of all, and counts by state, policy, group and IOC."""
+    query = {"words": words or None, "match": match or None, "sort": sort, "order": order, "state": state}
+    query |= {"policy": policy, "group": group, "ioc": ioc}
+    found = Listed()
+    cursor = None
+    while True:
+        count = PAGE if limit is None else min(PAGE, limit - len(found))
+        answer = yield of_json("GET", "/pvs", query | {"limit": count, "cursor": cursor})
+        found.extend(_decode.pv(row) for row in answer["pvs"])
+        cursor = answer["next"]
+        if not cursor or (limit is not None and len(found) >= limit):
+            found.total, found.facets, found.near = answer["total"], answer["facets"], answer.get("near", [])
+            return found
+
+
+def iocs(address: str = "", *, lost: bool = False) -> Talk[list[dict[str, Any]]]:
+    """The IOCs of the PVs, as the archiver says it: how many PVs of each are connected, since when, restarts, the last
+    beacon; those whose addresses contain `address`, and of which PVs are `lost`."""
+    query = {"match": address or None, "state": "disconnected" if lost else None}
+    return list((yield of_json("GET", "/iocs", query))["iocs"])
 
 
 def pv(name: str) -> Talk[Pv]:
@@ -221,6 +262,83 @@ def stats(
     query = time_range(t0, t1) | {"above": above, "histogram": histogram, "units": "any" if any_units else None}
     query["percentiles"] = ",".join(str(percent) for percent in percentiles)
     return _decode.statistics((yield of_json("POST", "/stats", query, _expression(expression, "stats"))))
+
+
+def xy(
+    x: str,
+    y: str,
+    t0: Moment | None = None,
+    t1: Moment | None = None,
+    *,
+    by: str = "last",
+    step: float | None = None,
+    tolerance: float | None = None,
+    limit: int | None = None,
+    any_units: bool = False,
+) -> Talk[Pairs]:
+    """What two PVs or formulas were at the same time: `by` is `last` (each sample of x with what y held), `stamp`
+    (samples of one stamp), `grid` (what both held each `step` seconds), `mean` (means over each `step`, for long
+    ranges) or `pulse`. 100,000 pairs if no `limit` is given; where there are more, ask again from `until`."""
+    query = time_range(t0, t1) | {"by": by, "step": step, "tolerance": tolerance, "limit": limit, "format": "arrow"}
+    query["units"] = "any" if any_units else None
+    body = {"x": _expression(x, "xy")["expression"], "y": _expression(y, "xy")["expression"]}
+    return _decode.pairs((yield Question("POST", "/xy", streams, query, body)))
+
+
+def histogram(
+    expression: str,
+    t0: Moment | None = None,
+    t1: Moment | None = None,
+    bins: int | None = None,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    edges: Iterable[float] | None = None,
+    weight: str = "time",
+    any_units: bool = False,
+) -> Talk[Histogram]:
+    """For how long a PV or a formula lay in each of `bins` parts (50) between the least and the greatest, or between
+    `edges`; with `weight="count"` how many samples did, with `both` both."""
+    query = time_range(t0, t1) | {"bins": bins, "low": low, "high": high, "weight": weight, "format": "arrow"}
+    query["edges"] = None if edges is None else ",".join(repr(float(edge)) for edge in edges)
+    query["units"] = "any" if any_units else None
+    question = Question("POST", "/histogram", streams, query, _expression(expression, "histogram"))
+    return _decode.histogram((yield question))
+
+
+def fft(
+    expression: str,
+    t0: Moment | None = None,
+    t1: Moment | None = None,
+    *,
+    window: str = "none",
+    output: str = "amplitude",
+    detrend: str = "mean",
+    tolerance: float | None = None,
+    step: float | None = None,
+    resample: str | None = None,
+    any_units: bool = False,
+) -> Talk[Spectrum]:
+    """How strong each frequency is, as `amplitude` or `density` by hertz. Samples that are not even are refused unless
+    `step` says how many seconds apart they are to be, and `resample` how: `previous`, `linear` or `mean`."""
+    query = time_range(t0, t1) | {"window": window, "output": output, "detrend": detrend, "tolerance": tolerance}
+    query |= {"step": step, "resample": resample, "units": "any" if any_units else None, "format": "arrow"}
+    return _decode.spectrum((yield Question("POST", "/fft", streams, query, _expression(expression, "fft"))))
+
+
+def view(
+    pvs: Names,
+    t0: Moment | None = None,
+    t1: Moment | None = None,
+    bins: int | None = None,
+    *,
+    width: float | None = None,
+) -> Talk[View]:
+    """Bins of many PVs on common edges in one answer: at most `bins` (1000) of a round width, or bins of `width`
+    seconds, as that of an earlier view; with gaps, metadata and the value before, as the page draws them."""
+    wanted = asked(pvs)
+    query = time_range(t0, t1) | {"bins": bins, "width": width, "format": "arrow"} | wanted.query()
+    return _decode.view((yield of_many("/view", streams, wanted.names, query)))
 
 
 def gaps(pv: str, t0: Moment | None = None, t1: Moment | None = None) -> Talk[list[Gap]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from http.client import HTTPException, HTTPResponse
 from os import PathLike
@@ -12,7 +13,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from ._arrow import Bytes, Want
-from ._asking import Question, Talk, broken_off, drive, error_of, headers, token_of
+from ._asking import Pause, Question, Talk, broken_off, drive, error_of, headers, token_of
 from ._errors import ConnectionFailed, PvarkError, TimedOut
 from ._near import advised
 
@@ -44,6 +45,10 @@ class Transport:
         try:
             while True:
                 question = say(answer)
+                if isinstance(question, Pause):
+                    time.sleep(question.seconds)
+                    say, answer = talk.send, None
+                    continue
                 try:
                     say, answer = talk.send, self.ask(question)
                 except PvarkError as error:
@@ -72,7 +77,7 @@ class Transport:
 
     def _open(self, question: Question[Any]) -> HTTPResponse:
         address, data = question.address(self.url), question.data()
-        request = Request(address, data, headers(data), method=question.method)
+        request = Request(address, data, {**headers(data), **question.said}, method=question.method)
         if self.token is not None:
             # Wherever an answer leads to, the token does not go there.
             request.add_unredirected_header("Authorization", f"Bearer {self.token}")
