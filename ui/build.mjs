@@ -1,4 +1,4 @@
-// Bundles the page into dist/: a script and a style sheet, whose names change with their content so that browsers may keep
+// Bundles the page into dist/: a script, the parts of it that come when they are needed, and a style sheet, whose names change with their content so that browsers may keep
 // them for ever, and the index.html that names them. Each lies there in gzip, too, as it is sent.
 import { build } from "esbuild";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -15,6 +15,9 @@ const result = await build({
   entryPoints: { app: `${here}src/main.ts` },
   outdir: `${dist}/assets`,
   entryNames: "[name]-[hash]",
+  // What is not shown at first comes when it is.
+  chunkNames: "[name]-[hash]",
+  splitting: true,
   bundle: true,
   minify: true,
   format: "esm",
@@ -25,8 +28,13 @@ const result = await build({
 });
 
 const outputs = Object.keys(result.metafile.outputs).map((path) => basename(path));
-const script = outputs.find((name) => name.endsWith(".js"));
+const entry = Object.entries(result.metafile.outputs).find(([, output]) => output.entryPoint);
+const script = entry && basename(entry[0]);
 const style = outputs.find((name) => name.endsWith(".css"));
+/** The entry, and what it cannot begin without. */
+const first = new Set([script, style]);
+for (const { path, kind } of entry?.[1].imports ?? [])
+  if (kind === "import-statement") first.add(basename(path));
 if (!script || !style) throw new Error("the bundle has no script or no style sheet");
 
 const page = await readFile(`${here}index.html`, "utf8");
@@ -36,13 +44,15 @@ const html = page
 await writeFile(`${dist}/index.html`, html);
 
 let packed = 0;
+let packedFirst = 0;
 for (const path of [`${dist}/index.html`, ...outputs.map((name) => `${dist}/assets/${name}`)]) {
   const gzip = gzipSync(await readFile(path), { level: 9 });
   await writeFile(`${path}.gz`, gzip);
   packed += gzip.length;
+  if (path.endsWith(".html") || first.has(basename(path))) packedFirst += gzip.length;
 }
 
 const bytes = Object.values(result.metafile.outputs).reduce((sum, output) => sum + output.bytes, html.length);
 console.log(
-  `dist: ${outputs.join(", ")}, index.html: ${(bytes / 1024).toFixed(0)} KiB, ${(packed / 1024).toFixed(0)} in gzip`,
+  `dist: ${outputs.join(", ")}, index.html: ${(bytes / 1024).toFixed(0)} KiB, ${(packed / 1024).toFixed(0)} in gzip, ${(packedFirst / 1024).toFixed(0)} of them at first`,
 );

@@ -40,13 +40,16 @@ function bodyOf(asked: Asked): string[] {
   return "names" in asked ? asked.names : [];
 }
 
+/** A list in which PVs are missing would be taken for one of all: it is refused then, with their names. */
+const WHOLE = "whole=true";
+
 /** The values at a moment of all that are asked for. */
 export function getSnapshot(
   asked: Asked,
   at: number,
   signal: AbortSignal,
 ): Promise<{ pvs: AtRow[]; unknown: string[] }> {
-  return post(pathOf("/at", asked, [`time=${iso(at)}`]), bodyOf(asked), signal);
+  return post(pathOf("/at", asked, [WHOLE, `time=${iso(at)}`]), bodyOf(asked), signal);
 }
 
 /** What changed between two moments, in the archiver's order: what changed most beside what is usual comes first. */
@@ -56,7 +59,12 @@ export async function getDiff(
   after: number,
   signal: AbortSignal,
 ): Promise<Difference[]> {
-  const path = pathOf("/diff", asked, [`before=${iso(before)}`, `after=${iso(after)}`, "unchanged=true"]);
+  const path = pathOf("/diff", asked, [
+    WHOLE,
+    `before=${iso(before)}`,
+    `after=${iso(after)}`,
+    "unchanged=true",
+  ]);
   return (await post<{ pvs: Difference[] }>(path, bodyOf(asked), signal)).pvs;
 }
 
@@ -75,7 +83,7 @@ const VIEW_PVS = 200;
 export async function getKnown(names: string[], range: Range, signal: AbortSignal): Promise<Known[]> {
   const known: Known[] = [];
   for (let i = 0; i < names.length; i += VIEW_PVS) {
-    const path = `/view?from=${iso(range.from)}&to=${iso(range.to)}&bins=1&format=json`;
+    const path = `/view?from=${iso(range.from)}&to=${iso(range.to)}&bins=1&format=json&${WHOLE}`;
     known.push(...(await post<{ pvs: Known[] }>(path, names.slice(i, i + VIEW_PVS), signal)).pvs);
   }
   return known;
@@ -83,7 +91,7 @@ export async function getKnown(names: string[], range: Range, signal: AbortSigna
 
 /** The same as a file, as the archiver writes it. */
 export async function getCsv(path: "/at" | "/diff", asked: Asked, pairs: string[]): Promise<string> {
-  const response = await answered(pathOf(path, asked, [...pairs, "format=csv"]), {
+  const response = await answered(pathOf(path, asked, [...pairs, WHOLE, "format=csv"]), {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(bodyOf(asked)),

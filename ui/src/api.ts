@@ -1,5 +1,6 @@
 // The server's HTTP API v1: one function per URL, its answers as types, its refusals as one error.
 
+import { patternOf } from "./list.ts";
 import { iso, isoOf, type Instant } from "./time.ts";
 import type { Range } from "./state.ts";
 
@@ -13,12 +14,33 @@ export interface Pv {
   protocol: string;
   method: string;
   period: number | null;
-  state: PvState;
+  /** Unknown where nobody answers for the PV, as the shard of a cluster in which it lies has no node. */
+  state: PvState | "unknown";
+  /** Why, then. */
+  unanswered?: string;
   since: string | null;
   type: string | null;
   units: string | null;
   last: { time: string; value: Json; severity: string; status: number } | null;
 }
+
+/** A part of the archive for which nobody answers, as a shard of a cluster that has no node. */
+export interface Missing {
+  part: string;
+  /** How many PVs it has; none where nobody here has read its list, or who asks may not see all PVs. */
+  names: number | null;
+  why: string;
+}
+
+export interface PvList {
+  total: number;
+  pvs: Pv[];
+  /** What it is made without; not there where it is whole. */
+  incomplete?: Missing[];
+}
+
+/** To which state a list is narrowed. */
+export type StateFilter = PvState | "unknown" | "any";
 
 export interface Limits {
   low: number | null;
@@ -56,6 +78,8 @@ export interface Status {
   now: string;
   durable: { appended: number; durable: number; lag: number };
   pvs: { total: number } & Record<PvState, number>;
+  /** It is a node of a cluster. */
+  clustered: boolean;
   problems: string[];
   queue: { bytes: number; bytes_max: number };
   samples: {
@@ -240,7 +264,20 @@ async function request<T>(path: string, init: RequestInit = {}, root = ROOT): Pr
   const response = await answered(path, init, root);
   // Where it leads is not told, and need not be known.
   if (response.type === "opaqueredirect") return undefined as T;
-  return (await jsonOf(response)) as T;
+  const body = await jsonOf(response);
+  const without = response.headers.get("pvark-incomplete");
+  if (without !== null && body !== null && typeof body === "object")
+    for (const part of [body, ...Object.values(body)])
+      if (part !== null && typeof part === "object") LACKS.set(part as object, without);
+  return body as T;
+}
+
+/** Answers, and the lists in them, that are made without something. */
+const LACKS = new WeakMap<object, string>();
+
+/** What an answer, or a list in it, is made without, as the archiver says it; none where it is whole. */
+export function lackOf(answer: object): string | null {
+  return LACKS.get(answer) ?? null;
 }
 
 async function jsonOf(response: Response): Promise<unknown> {
@@ -289,7 +326,7 @@ function pvPath(name: string): string {
   return `/pvs/${encodeURIComponent(name)}`;
 }
 
-function rangeQuery(range: Range): string {
+export function rangeQuery(range: Range): string {
   return `from=${iso(range.from)}&to=${iso(range.to)}`;
 }
 
@@ -307,16 +344,27 @@ export async function getGroups(): Promise<Group[]> {
 }
 
 /** The PVs that are in a state, by their names. */
-export function listPvs(state: PvState, limit: number): Promise<{ total: number; pvs: Pv[] }> {
+export function listPvs(state: PvState, limit: number): Promise<PvList> {
   return request(`/pvs?state=${state}&limit=${limit}`);
 }
 
-export function findPvs(
-  match: string,
-  limit: number,
-  signal: AbortSignal,
-): Promise<{ total: number; pvs: Pv[] }> {
+export function findPvs(match: string, limit: number, signal: AbortSignal): Promise<PvList> {
   return request(`/pvs?match=${encodeURIComponent(match)}&limit=${limit}`, { signal });
+}
+
+/** So many near names are told. */
+const NEAR_MAX = 3;
+
+/** What may have been meant by a name that nobody has: names that have it as a part, else those that are most like it. */
+export async function nearNames(name: string): Promise<string[]> {
+  const path = `/pvs?words=${encodeURIComponent(name)}&limit=${NEAR_MAX}`;
+  const { pvs, near = [] } = await request<{ pvs: Pv[]; near?: string[] }>(path);
+  if (pvs.length > 0 || near.length === 0) return pvs.map((pv) => pv.name);
+  // Words of names may be near as well: only those are told that PVs have.
+  const match = encodeURIComponent(patternOf(near));
+  const found = await request<{ pvs: Pv[] }>(`/pvs?match=${match}&limit=${NEAR_MAX}`);
+  const names = found.pvs.map((pv) => pv.name);
+  return near.filter((text) => names.includes(text));
 }
 
 export function getPv(name: string, signal?: AbortSignal): Promise<PvDetail> {
@@ -408,59 +456,37 @@ export function resumePv(name: string): Promise<{ status: string }> {
 
 /** PVs by their names, a page at a time. */
 export function pagePvs(
-  ask: { match: string; state: PvState | "any"; offset: number; limit: number },
+  ask: { match: string; state: StateFilter; offset: number; limit: number },
   signal?: AbortSignal,
-): Promise<{ total: number; pvs: Pv[] }> {
+): Promise<PvList> {
   const { match, state, offset, limit } = ask;
   return request(`/pvs?match=${encodeURIComponent(match)}&state=${state}&limit=${limit}&offset=${offset}`, {
     signal,
   });
 }
 
-/** What became of one PV by an order over many. */
-export interface Moved {
-  name: string;
-  status: string;
-  message?: string;
+export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return request(path, { signal });
 }
 
 export function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  return request(path, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-    signal,
-  });
+  return send("POST", path, body, signal);
 }
 
-/** Pauses or resumes many, by the call of the Archiver Appliance, which takes a list. */
-export async function switchPvs(names: string[], verb: "pause" | "resume"): Promise<Moved[]> {
-  const rows = await appliance<{ pvName: string; status?: string; validation?: string }[]>(
-    `${verb}ArchivingPV`,
-    {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(names),
-    },
-  );
-  return rows.map(({ pvName, status, validation }) =>
-    status === "ok"
-      ? { name: pvName, status }
-      : { name: pvName, status: "refused", message: validation ?? status ?? "" },
-  );
+export function send<T>(
+  method: "POST" | "PUT" | "DELETE",
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<T> {
+  const sent =
+    body === undefined ? {} : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  return request(path, { method, ...sent, signal });
 }
 
 /** A call below /mgmt/bpl, whose answers are not enveloped. */
 export function appliance<T>(call: string, init: RequestInit = {}): Promise<T> {
   return request(`mgmt/bpl/${call}`, init, "");
-}
-
-export async function removePvs(names: string[], data: "keep" | "delete"): Promise<Moved[]> {
-  return (await post<{ pvs: Moved[] }>("/remove", { pvs: names, data })).pvs;
-}
-
-export async function restorePvs(names: string[]): Promise<Moved[]> {
-  return (await post<{ pvs: Moved[] }>("/restore", { pvs: names })).pvs;
 }
 
 export function renamePv(
@@ -469,11 +495,6 @@ export function renamePv(
   alias: boolean,
 ): Promise<{ name: string; status: string }> {
   return post(`${pvPath(name)}/rename`, { to, alias });
-}
-
-/** Gives PVs of the archive other settings. */
-export async function changePvs(pvs: Record<string, unknown>[]): Promise<Moved[]> {
-  return (await post<{ pvs: Moved[] }>("/pvs", { pvs })).pvs;
 }
 
 export interface RemovedPv {
@@ -495,7 +516,10 @@ export interface AuditLine {
   by: string;
   principal: string;
   action: string;
+  /** What it was called; of a line about several how many there are, and the first of their names. */
   name: string;
+  pvs: number | null;
+  names: string[] | null;
   detail: string;
   from: string | null;
   to: string | null;

@@ -13,46 +13,76 @@ export const LANE = 12;
 
 /** How strongly a band is coloured, by the state's name: neighbours differ. */
 const SHADES = [0.3, 0.12, 0.2, 0.38];
+const MANY_SHADE = 0.55;
 
-/** The stretches of a trace that are in sight, as far as they are known. */
-function runsIn(trace: Trace, scene: Scene): Run[] {
-  const until = Math.min(knownUntil(trace, scene.known), scene.range.to);
-  return runsOf(trace, until).filter((run) => run.to >= scene.range.from && run.from <= scene.range.to);
+/** What stretches were made of. */
+interface Made {
+  history: Trace["history"];
+  metadata: Trace["metadata"];
+  first: number | undefined;
+  rows: number;
+  until: number;
+  runs: Run[];
 }
+
+const made = new WeakMap<Trace, Made>();
+
+/** The stretches of a trace as far as `edge`, made anew only where something before that has changed. */
+function runsUpTo(trace: Trace, known: number, edge: number): Run[] {
+  const until = knownUntil(trace, known);
+  const { history, metadata, tail } = trace;
+  const had = made.get(trace);
+  const isSame =
+    had?.history === history &&
+    had.metadata === metadata &&
+    had.first === tail.x[0] &&
+    had.rows === tail.x.length &&
+    (had.until === until || (had.until >= edge && until >= edge));
+  if (isSame) return had.runs;
+  const runs = runsOf(trace, until);
+  made.set(trace, { history, metadata, first: tail.x[0], rows: tail.x.length, until, runs });
+  return runs;
+}
+
+/** Whether anything of a stretch is to be drawn. */
+function isDrawn(frame: Frame, run: Run): boolean {
+  return run.to >= frame.drawn.from && run.from <= frame.drawn.to;
+}
+
+/** From the least to the worst: undefined is known to be no alarm of the machine's. */
+const RANKS = [4, 1, 2, 3];
 
 /** A rug: the worst severity of the PVs of a pane at each moment. */
 export function drawRug(frame: Frame, traces: Trace[], scene: Scene): void {
-  const { context } = frame;
+  const { context, drawn } = frame;
+  const left = Math.max(frame.xOf(drawn.from), frame.left);
   context.fillStyle = scene.palette.track;
-  context.fillRect(frame.left, frame.top, frame.width, frame.height);
-  const runs = traces.flatMap((trace) =>
-    outside(
-      trace,
-      runsIn(trace, scene).filter((run) => run.severity > 0),
-    ),
+  context.fillRect(
+    left,
+    frame.top,
+    Math.min(frame.xOf(drawn.to), frame.left + frame.width) - left,
+    frame.height,
   );
-  runs.sort((a, b) => rankOf(a.severity) - rankOf(b.severity));
-  for (const run of runs) alarm(frame, run, frame.top, frame.height, scene);
+  for (const rank of RANKS)
+    for (const trace of traces)
+      for (const run of runsUpTo(trace, scene.known, drawn.to))
+        if (Math.min(run.severity, 4) === rank && isDrawn(frame, run)) drawOutside(frame, trace, run, scene);
 }
 
-/** What of alarms is not within gaps: of these nobody knows. */
-function outside({ holes }: Trace, runs: Run[]): Run[] {
-  if (holes.from.length === 0) return runs;
-  return runs.flatMap((run) => {
-    const parts: Run[] = [];
-    let { from } = run;
-    holes.from.forEach((hole, i) => {
-      if (hole >= run.to || holes.to[i]! <= from) return;
-      if (hole > from) parts.push({ ...run, from, to: hole });
-      from = holes.to[i]!;
-    });
-    return from < run.to ? [...parts, { ...run, from }] : parts;
-  });
+/** What of an alarm is not within gaps: of these nobody knows. */
+function drawOutside(frame: Frame, { holes }: Trace, run: Run, scene: Scene): void {
+  let { from } = run;
+  for (let i = 0; i < holes.from.length; i++) {
+    if (holes.from[i]! >= run.to) break;
+    if (holes.to[i]! <= from) continue;
+    if (holes.from[i]! > from) drawAlarm(frame, run.severity, from, holes.from[i]!, scene);
+    from = holes.to[i]!;
+  }
+  if (from < run.to) drawAlarm(frame, run.severity, from, run.to, scene);
 }
 
-/** Undefined is known to be no alarm of the machine's: it counts least. */
-function rankOf(severity: number): number {
-  return severity === 4 ? 0.5 : severity;
+function drawAlarm(frame: Frame, severity: number, from: number, to: number, scene: Scene): void {
+  alarm(frame, { from, to, severity }, frame.top, frame.height, scene);
 }
 
 /** A lane of one PV's alarms, with its name. */
@@ -61,8 +91,8 @@ export function drawLane(frame: Frame, trace: Trace, scene: Scene): void {
   const { context } = frame;
   context.fillStyle = scene.palette.track;
   context.fillRect(frame.left, frame.top, frame.width, frame.height);
-  for (const run of runsIn(trace, scene))
-    if (run.severity > 0) alarm(frame, run, frame.top, frame.height, scene);
+  for (const run of runsUpTo(trace, scene.known, frame.drawn.to))
+    if (run.severity > 0 && isDrawn(frame, run)) alarm(frame, run, frame.top, frame.height, scene);
   holes(frame, trace, scene);
 }
 
@@ -73,20 +103,27 @@ export function drawBand(frame: Frame, trace: Trace, scene: Scene, isNamed = tru
   const { palette } = scene;
   const { stroke } = palette.trace(trace.colour);
   const isDimmed = scene.pointed !== null && scene.pointed !== trace;
+  const labels = trace.metadata?.labels ?? [];
   const names = new Map<string, number>();
+  // A state keeps its shade wherever the range begins, a text as long as the same were loaded.
+  const shadeOf = (text: string) => {
+    const known = labels.indexOf(text);
+    if (known >= 0) return SHADES[known % SHADES.length]!;
+    if (!names.has(text)) names.set(text, names.size);
+    return SHADES[names.get(text)! % SHADES.length]!;
+  };
   context.fillStyle = palette.track;
   context.fillRect(frame.left, frame.top, frame.width, frame.height);
   clipped(frame, () => {
-    for (const run of runsIn(trace, scene)) {
+    for (const run of runsUpTo(trace, scene.known, frame.drawn.to)) {
+      const shade = run.text === MANY ? MANY_SHADE : shadeOf(run.text ?? "");
+      if (!isDrawn(frame, run)) continue;
       const x0 = Math.max(frame.xOf(run.from), frame.left);
       const width = Math.max(Math.min(frame.xOf(run.to), frame.left + frame.width) - x0, ratio);
-      if (run.text !== null && !names.has(run.text)) names.set(run.text, names.size);
       context.fillStyle = palette.back;
       context.fillRect(x0, frame.top, width, frame.height);
       context.fillStyle = stroke;
-      context.globalAlpha =
-        (run.text === MANY ? 0.55 : SHADES[(names.get(run.text ?? "") ?? 0) % SHADES.length]!) *
-        (isDimmed ? 0.5 : 1);
+      context.globalAlpha = shade * (isDimmed ? 0.5 : 1);
       context.fillRect(x0, frame.top, width, frame.height);
       context.globalAlpha = 1;
       if (frame.xOf(run.from) >= frame.left) context.fillRect(x0, frame.top, 1.5 * ratio, frame.height);
@@ -103,9 +140,12 @@ export function drawBand(frame: Frame, trace: Trace, scene: Scene, isNamed = tru
   holes(frame, trace, scene);
 }
 
-function alarm(frame: Frame, run: Run, top: number, height: number, scene: Scene): void {
-  const x0 = Math.max(frame.xOf(run.from), frame.left);
-  const x1 = Math.min(Math.max(frame.xOf(run.to), x0 + 2 * frame.ratio), frame.left + frame.width);
+function alarm(frame: Frame, run: Omit<Run, "text">, top: number, height: number, scene: Scene): void {
+  const [begin, end] = [
+    frame.xOf(run.from),
+    Math.max(frame.xOf(run.to), frame.xOf(run.from) + 2 * frame.ratio),
+  ];
+  const [x0, x1] = [Math.max(begin, frame.left), Math.min(end, frame.left + frame.width)];
   frame.context.fillStyle = scene.palette.alarms[Math.min(run.severity, 4)]!;
   if (x1 > x0) frame.context.fillRect(x0, top, x1 - x0, height);
 }

@@ -89,6 +89,8 @@ export class Clauses {
       clause.relation = relation.value as Relation;
       if (clause.relation === "alarm") clause.value = "2";
       this.draw();
+      // Keep the focus, so that the arrow keys can go on through the list.
+      this.element.querySelectorAll(".clause").item(i).querySelector("select")?.focus();
       this.changed();
     });
     const remove = h(

@@ -1,6 +1,6 @@
 // The controls of the header: typed times, lengths, live, zone and theme.
 
-import { byId, h, setText } from "./dom.ts";
+import { byId, h, set, setText } from "./dom.ts";
 import {
   panned,
   rangeOf,
@@ -170,12 +170,12 @@ export class Controls {
       isLive ? agoText(range.to - range.from) : formatTime(range.from, view.zone, digits),
     );
     this.write(this.ends.to, isLive ? "now" : formatTime(range.to, view.zone, digits));
-    this.live.setAttribute("aria-pressed", String(isLive));
+    set(this.live, "aria-pressed", String(isLive));
     this.wasLive = isLive ? Date.now() : this.wasLive;
     this.backToNow.hidden = isLive || this.wasLive === 0 || range.to > this.now();
     setText(this.zone.options[0]!, zoneName(range.to, "local"));
     if (this.zone.value !== view.zone) this.zone.value = view.zone;
-    this.theme.textContent = `Theme: ${{ system: "as the system", dark: "dark", light: "light" }[view.theme]}`;
+    setText(this.theme, `Theme: ${{ system: "as the system", dark: "dark", light: "light" }[view.theme]}`);
     this.showLength(range);
     const [from, to] = [formatTime(range.from, view.zone, 0), formatTime(range.to, view.zone, 0)];
     const isOneDay = from.slice(0, 10) === to.slice(0, 10);
@@ -183,7 +183,7 @@ export class Controls {
       ? `${agoText(range.to - range.from)} – now`
       : `${from.slice(5, 16)} – ${isOneDay ? to.slice(11, 16) : to.slice(5, 16)}`;
     setText(this.opener, text);
-    this.opener.setAttribute("aria-label", `Range: ${text}`);
+    set(this.opener, "aria-label", `Range: ${text}`);
   }
 
   private showLength(range: Range): void {
@@ -200,7 +200,8 @@ export class Controls {
       this.lengths.dataset.own = key;
       this.lengths.replaceChildren(...texts.map(([value, text]) => h("option", { value }, text)));
     }
-    this.lengths.value = known ? String(known[1]) : "";
+    const value = known ? String(known[1]) : "";
+    if (this.lengths.value !== value) this.lengths.value = value;
   }
 
   private write(input: HTMLInputElement, text: string): void {

@@ -31,6 +31,11 @@ export function setText(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** Sets an attribute only when it differs, so that nothing is styled anew for it. */
+export function set(element: Element, name: string, value: string): void {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}
+
 /** `4,997`: a number as people read it. */
 export function counted(count: number): string {
   return count.toLocaleString("en");

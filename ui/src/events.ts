@@ -1,25 +1,41 @@
-// What happened in the range shown: alarms, states, gaps, in order of time.
+// What happened in the range shown: alarms, states, gaps, and what people noted, in order of time.
 
 import { causeText, severityName } from "./decode.ts";
+import type { NoteMark } from "./notes.ts";
+import { lastAtOrBefore } from "./rows.ts";
 import type { Range } from "./state.ts";
-import { knownUntil, lastAtOrBefore, MANY, runsOf, type Trace } from "./trace.ts";
+import { knownUntil, MANY, runsOf, type Trace } from "./trace.ts";
+import { wordOf } from "./words.ts";
 
 export interface Happening {
   at: number;
   pv: string;
-  kind: "alarm" | "state" | "gap" | "back";
+  kind: "alarm" | "state" | "gap" | "back" | "note";
   severity: number;
   text: string;
   /** It is known from a bin alone, which ends then: `at` is where that begins. */
   within?: number;
+  note?: NoteMark;
 }
 
 /** More than this nobody reads one by one. */
 export const HAPPENINGS_MAX = 200;
 
-/** All of the PVs shown, the earliest first. */
-export function happenings(traces: Trace[], range: Range, known: number): Happening[] {
-  const found = traces.filter((trace) => !trace.hidden).flatMap((trace) => of(trace, range, known));
+/** All of the PVs shown, and all notes, the earliest first. */
+export function happenings(
+  traces: Trace[],
+  range: Range,
+  known: number,
+  notes: NoteMark[] = [],
+): Happening[] {
+  // What is laid over happened at another time.
+  const shown = traces.filter(({ source, hidden }) => !hidden && source.kind === "pv");
+  const found = shown.flatMap((trace) => of(trace, range, known));
+  for (const note of notes)
+    found.push({
+      ...{ at: Math.max(note.from, range.from), pv: note.text, kind: "note", severity: 0 },
+      ...{ text: wordOf.note, note },
+    });
   return found.sort((a, b) => a.at - b.at);
 }
 

@@ -37,6 +37,11 @@ export class ExactTimes {
     return exact.sort((a, b) => a.at - b.at);
   }
 
+  /** No more of them are asked for until they are wanted again. */
+  rest(): void {
+    this.waiting = [];
+  }
+
   /** The moment of one event, asked for at once if need be. */
   async when(one: Happening): Promise<number> {
     if (one.within === undefined) return one.at;

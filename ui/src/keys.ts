@@ -16,6 +16,7 @@ export interface KeyTargets {
   settings(name: string): void;
   zoomHeight(factor: number): void;
   share(): void;
+  note(): void;
   now(): number;
 }
 
@@ -72,6 +73,7 @@ const KEYS: Key[] = [
   { keys: ["Shift+ArrowRight"], text: "cursor to the next sample", act: ({ page }) => page.moveCursor(1) },
   { keys: ["Enter"], text: "cursor A here", act: (t, store) => mark(t, store) },
   { keys: ["b"], text: "cursor B here", act: (t, store) => markSecond(t, store) },
+  { keys: ["z"], text: "zoom to what lies between A and B", act: (t, store) => zoomBetween(t, store) },
   ...LENGTH_KEYS,
   { keys: ["g"], text: "to the next gap", act: ({ page }) => page.leap("gap", 1) },
   { keys: ["G"], text: "to the gap before", act: ({ page }) => page.leap("gap", -1) },
@@ -92,18 +94,57 @@ const KEYS: Key[] = [
   },
   { keys: ["h"], text: "hide the PV of the row, or show it", act: chosen((t, name) => t.toggle(name)) },
   { keys: ["m"], text: "settings of the PV of the row", act: chosen((t, name) => t.settings(name)) },
-  { keys: ["w"], text: "waveforms, or their names alone", act: (t) => t.page.toggleDrawer() },
+  {
+    keys: ["w"],
+    text: "drawer: waveforms, or XY, histogram and spectrum",
+    act: (t) => t.page.toggleDrawer(),
+  },
   {
     keys: ["]"],
     text: "fold the panel, or show it",
     act: (_, s) => s.update({ folded: !s.view.folded }, "replace"),
   },
+  { keys: ["n"], text: "note at the cursor, or from A to B", act: ({ note }) => note() },
   { keys: ["x"], text: "share and export", act: ({ share }) => share() },
   { keys: ["t"], text: "light or dark", act: ({ controls }) => controls.toggleTheme() },
   { keys: ["Ctrl+z", "Meta+z"], text: "undo the last change of the view", act: (_, store) => store.undo() },
   { keys: ["Ctrl+y", "Meta+y"], text: "redo it", act: (_, store) => store.redo() },
   { keys: ["Escape"], text: "remove cursor B, then A", act: (_, store) => unmark(store) },
   { keys: ["?"], text: "this list", act: () => showHelp() },
+];
+
+/** What has keys of its own while it has the focus. */
+const WITHIN: [string, [string, string][]][] = [
+  [
+    "In the rows of the panel",
+    [
+      ["↑ ↓", "another PV"],
+      ["Enter", "everything about the PV"],
+      ["Delete", "take the PV out of the view"],
+      ["Alt+↑ ↓", "zoom its pane by height"],
+    ],
+  ],
+  ["In the overview", [["← →", "half a range earlier, later"]]],
+  [
+    "In a waveform",
+    [
+      ["← →", "another element"],
+      ["Shift+← →", "ten elements on"],
+      ["+ -", "zoom about the element"],
+    ],
+  ],
+  [
+    "In the table of all PVs",
+    [
+      ["/", "search; a pasted list is looked for and marked"],
+      ["↑ ↓ PageUp PageDown Home End", "another PV"],
+      ["Space", "mark the PV"],
+      ["Shift+↑ ↓", "mark all on the way"],
+      ["Ctrl+A", "mark all that the filter finds"],
+      ["Enter", "plot the PV"],
+      ["Escape", "unmark all"],
+    ],
+  ],
 ];
 
 function unmark(store: ViewStore): void {
@@ -113,6 +154,14 @@ function unmark(store: ViewStore): void {
 function markSecond(targets: KeyTargets, store: ViewStore): void {
   const at = targets.page.moment();
   if (at !== null) store.update({ second: at }, "replace");
+}
+
+/** The cursors have done what they were for: they would stand at the edges. */
+function zoomBetween({ look }: KeyTargets, store: ViewStore): void {
+  const { pinned, second } = store.view;
+  if (pinned === null || second === null || pinned === second) return;
+  store.update({ pinned: null, second: null }, "replace");
+  look({ from: Math.min(pinned, second), to: Math.max(pinned, second) }, false);
 }
 
 /** Of the PVs on the page the first of which something is missing; the first of all if nothing is. */
@@ -138,7 +187,10 @@ export function listenToKeys(store: ViewStore, targets: KeyTargets): void {
     // A focused button is pressed with Enter; that must not also mark a moment.
     if ((event.key === "Enter" || event.key === " ") && target.closest("button, a")) return;
     // What shows the page of the archiver's keeper has keys of its own.
-    if (document.body.dataset.part === "manage") return;
+    if (document.body.dataset.part === "manage") {
+      if (event.key === "?" && !keysAreOff()) showHelp();
+      return;
+    }
     const prefix = `${event.ctrlKey ? "Ctrl+" : ""}${event.metaKey ? "Meta+" : ""}${event.altKey ? "Alt+" : ""}`;
     const isArrow = event.key.startsWith("Arrow");
     const name = `${prefix}${event.shiftKey && isArrow ? "Shift+" : ""}${event.key}`;
@@ -184,7 +236,13 @@ function showHelp(): void {
       h("td", {}, key.text),
     ),
   );
-  byId("help-keys").replaceChildren(...rows);
+  const within = WITHIN.flatMap(([where, keys]) => [
+    h("tr", {}, h("th", { scope: "rowgroup", colspan: "2", class: "where" }, where)),
+    ...keys.map(([name, text]) =>
+      h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, name)), h("td", {}, text)),
+    ),
+  ]);
+  byId("help-keys").replaceChildren(...rows, ...within);
   if (!dialog.open) dialog.showModal();
 }
 

@@ -6,12 +6,17 @@
 //             back sends its value at once; had it changed, there would be a sample.
 
 import type { Bins, Gap, Samples } from "./decode.ts";
+import { lastAtOrBefore } from "./rows.ts";
+import type { Range } from "./state.ts";
 
 /** Joined points; a y of NaN lifts the pen. */
 export interface Line {
   x: number[];
   y: number[];
 }
+
+/** What a line of samples is made of. */
+export type Joined = Pick<Samples, "x" | "y">;
 
 /** Stretches of time in which nothing is known, apart and in order. */
 export interface Holes {
@@ -67,7 +72,7 @@ function hold(line: Line, holes: Holes, a: number, b: number, y: number): void {
 }
 
 /** Steps: every sample holds until the next, the last one until `until`. */
-export function sampleLine(samples: Samples, holes: Holes, until: number): Line {
+export function sampleLine(samples: Joined, holes: Holes, until: number): Line {
   const line: Line = { x: [], y: [] };
   const count = samples.x.length;
   for (let i = 0; i < count; i++) {
@@ -83,7 +88,7 @@ export function sampleLine(samples: Samples, holes: Holes, until: number): Line 
 }
 
 /** Straight from sample to sample, as somebody has set who knows that values change between them; the last one holds until `until`. */
-export function straightLine(samples: Samples, holes: Holes, until: number): Line {
+export function straightLine(samples: Joined, holes: Holes, until: number): Line {
   const line: Line = { x: [], y: [] };
   const count = samples.x.length;
   for (let i = 0; i < count; i++) {
@@ -114,6 +119,7 @@ export function binLine(bins: Bins, style: BinStyle, holes: Holes, from: number,
     // The newest bin may reach beyond now.
     const middle = Math.max(start, Math.min((start + bins.end[i]!) / 2, until));
     if (!Number.isFinite(bins.mean[i]!)) {
+      if (held && held.bin !== i - 1 && held.x < start) hold(line, holes, held.x, start, held.y);
       lift(line, start);
       held = null;
       continue;
@@ -135,6 +141,33 @@ export function binLine(bins: Bins, style: BinStyle, holes: Holes, from: number,
   }
   if (held && until > held.x) hold(line, holes, held.x, until, held.y);
   return line;
+}
+
+/** The rows of bins that a part of their line is made of: those in sight, and some with samples before and behind it. */
+export function binsWithin(bins: Bins, { from, to }: Range): Bins {
+  const { start, count } = bins;
+  // The line leads to the middle of a bin from that of the one before.
+  let first = lastAtOrBefore(start, from);
+  for (let lacking = 2; first > 0; first--) if (count[first]! > 0 && --lacking === 0) break;
+  first = Math.max(0, first);
+  let end = lastAtOrBefore(start, to) + 1;
+  while (end < count.length && count[end] === 0) end++;
+  end = Math.min(end + 1, count.length);
+  const column = (key: Exclude<keyof Bins, "before" | "severity">) => bins[key].subarray(first, end);
+  return {
+    ...{ start: column("start"), end: column("end"), count: column("count") },
+    ...{ min: column("min"), max: column("max"), mean: column("mean") },
+    ...{ first: column("first"), last: column("last"), severity: bins.severity.subarray(first, end) },
+    before: first > 0 ? null : bins.before,
+  };
+}
+
+/** The same of samples. */
+export function samplesWithin({ x, y }: Joined, { from, to }: Range): Joined {
+  let first = Math.max(0, lastAtOrBefore(x, from));
+  while (first > 0 && x[first]! >= from) first--;
+  const end = lastAtOrBefore(x, to) + 2;
+  return { x: x.slice(first, end), y: y.slice(first, end) };
 }
 
 /** One line after another: joined where the first reaches the second, else with the pen lifted between. */

@@ -47,8 +47,18 @@ export class Login {
     return this.may("read");
   }
 
+  /** As the archiver names whoever looks on; none before it was asked. */
+  get who(): string | null {
+    return this.me?.who ?? null;
+  }
+
   may(right: Right): boolean {
     return this.me === null || this.me.open || reaches(this.me.most, right);
+  }
+
+  /** Whether somebody may change what this one wrote. */
+  mayChange(by: string): boolean {
+    return this.may("administer") || by === this.me?.who;
   }
 
   /** Asks who one is; whoever asks meanwhile gets the same answer. */

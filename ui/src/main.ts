@@ -1,14 +1,19 @@
 // The page of pvark. The URL is the view, the view decides the traces, the server fills them, and they are drawn:
 //
 //   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, panel.ts, strip.ts, waveform.ts (wave_chart.ts, heat.ts), nothing.ts
-//            ▲  look.ts, typed.ts, understood.ts, names.ts, pressed.ts  │ api.ts, decode.ts, side.ts  │ panes.ts, bands.ts, line.ts, draw.ts, axis.ts, cut.ts, events.ts
+//            ▲  look.ts, typed.ts, understood.ts, names.ts, pressed.ts  │ api.ts, view.ts, arrow.ts, decode.ts, side.ts  │ panes.ts, layer.ts, bands.ts, line.ts, rows.ts, draw.ts, axis.ts, cut.ts, events.ts
 //            └── search.ts, controls.ts, settings.ts, share.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ gestures.ts
 //
-// Whoever runs the archiver has a page of their own: manage.ts with manage_add.ts, manage_parts.ts, sheet.ts, reports.ts, list.ts.
+// Whoever runs the archiver has a page of their own: manage.ts with manage_add.ts, manage_parts.ts, manage_undo.ts, manage_cluster.ts,
+// sheet.ts, sheet_forms.ts, orders.ts, reports.ts, list.ts. What lists lack while nobody answers for a part of a cluster: missing.ts.
 // Its table is pv_table.ts with pv_rows.ts, pv_row.ts, pv_bulk.ts, pv_order.ts, its IOCs manage_iocs.ts. Of IOCs that are lost outage.ts and iocs.ts tell everywhere.
 // What PVs had at a moment, and what changed since another: snapshot.ts with snapshot_rows.ts, snapshot_table.ts. When something held:
 // when.ts with condition.ts, clauses.ts, when_years.ts. Both ask by analysis.ts; part.ts says what of all this an address shows.
-// A wall has wall.ts and renewal.ts; files are handed over by file.ts and svg.ts.
+// Rows that are no PV alone have source.ts and formula.ts, and the numbers between two cursors between.ts.
+// What people write beside the samples: notes.ts with note_dialog.ts, views_dialog.ts and view_saver.ts; asked by memos.ts.
+// What is computed of its rows below the plot: drawer_host.ts with drawer_state.ts, and when it is opened drawer.ts with drawer_panel.ts, drawer_xy.ts,
+// drawer_histogram.ts, drawer_fft.ts, relations.ts; drawn by charts.ts on chart_axes.ts and chart_canvas.ts.
+// A wall has wall.ts and renewal.ts; files are handed over by file.ts and svg.ts, made by the archiver with export_form.ts and exports.ts.
 // What of this is there for whom, and how they log in: login.ts, who.ts.
 
 import "./tokens.css";
@@ -20,26 +25,28 @@ import { Details } from "./details.ts";
 import { byId } from "./dom.ts";
 import { listenToKeys } from "./keys.ts";
 import { Login } from "./login.ts";
+import type { Note, SavedView } from "./memos.ts";
+import { NoteDialog } from "./note_dialog.ts";
 import { OutageBar } from "./outage.ts";
 import { Overview } from "./overview.ts";
 import { Page } from "./page.ts";
 import { shownPart } from "./part.ts";
 import { Popup } from "./popup.ts";
-import { watchPresses } from "./pressed.ts";
+import { isPressed, onRelease, watchPresses } from "./pressed.ts";
 import { axisOf, isLog, type ValueScale } from "./panes.ts";
 import { PLAIN, isPlain, type Look } from "./look.ts";
 import { Renewal } from "./renewal.ts";
 import { Settings } from "./settings.ts";
 import { Search } from "./search.ts";
 import { Share } from "./share.ts";
-import { Manage } from "./manage.ts";
-import { clampRange, rangeOf, toQuery, ViewStore, type Range, type Shown } from "./state.ts";
-import { Snapshot } from "./snapshot.ts";
+import { clampRange, fromQuery, rangeOf, toQuery, ViewStore, type Range, type Shown } from "./state.ts";
+import { formulaName, overName, pvsOf, secondsEarlier, sourceOf } from "./source.ts";
 import { StatusLine } from "./status.ts";
 import { onSystemTheme } from "./style.ts";
-import { iso } from "./time.ts";
+import { formatTime, iso } from "./time.ts";
 import { noteState } from "./trace.ts";
-import { When } from "./when.ts";
+import { ViewsDialog } from "./views_dialog.ts";
+import type { When } from "./when.ts";
 
 watchPresses();
 
@@ -94,6 +101,12 @@ function remove(name: string): void {
   store.update({ pvs: kept });
 }
 
+/** Another PV takes the place of one, unless it is there already. */
+function replace(name: string, by: string): void {
+  if (store.view.pvs.some((pv) => pv.name === by)) return remove(name);
+  store.update({ pvs: store.view.pvs.map((pv) => (pv.name === name ? { ...pv, name: by } : pv)) });
+}
+
 function shownWith(pv: Shown, look: Look): Shown {
   const { name, hidden } = pv;
   return isPlain(look) ? { name, hidden } : { name, hidden, look };
@@ -134,9 +147,13 @@ function toggleLog(name: string): void {
 /** Of a moment so much is told about beside it. */
 const AROUND_SECONDS = 600;
 
-function openDetails(name: string, range: Range = rangeOf(store.view, now())): void {
+function openDetails(name: string, shown: Range = rangeOf(store.view, now())): void {
   const trace = page.trace(name);
-  void details.open(name, {
+  const source = sourceOf(name);
+  if (source.kind === "formula") return search.edit(name);
+  const earlier = source.kind === "over" ? secondsEarlier(source.by, shown.from) : 0;
+  const range = { from: shown.from - earlier, to: shown.to - earlier };
+  void details.open(source.pv, {
     range,
     zone: store.view.zone,
     now: now(),
@@ -155,22 +172,76 @@ const page = new Page(
     pin: (at, isSecond) => store.update(isSecond ? { second: at } : { pinned: at }, "replace"),
     back: () => store.undo(),
     reach,
+    note: (mark) => notes.open(mark.note),
   },
   {
     toggle: toggleHidden,
     remove,
     details: (name) => openDetails(name),
-    archive,
+    ...{ archive, replace },
     settings: (name) => settings.open(name),
+    note: (mark) => notes.open(mark.note),
+    writeNote,
   },
   { doubt: () => void status.poll(), barred: () => void login.doubt() },
   () => ({ sentence: outage.sentence ?? status.problem }),
 );
 
+const notes = new NoteDialog({
+  ...{ zone: () => store.view.zone, now },
+  pvs: () => pvsOf(store.view.pvs.map(({ name }) => name)),
+  mayWrite: () => login.may("operate"),
+  mayChange: (by) => login.mayChange(by),
+  changed: () => page.renewNotes(),
+});
+
+/** A note on the cursor, or on what lies between A and B; what is noted there already is opened. */
+function writeNote(): void {
+  const { pinned, second } = store.view;
+  const hover = page.moment();
+  const there = page.noteAt(hover ?? pinned ?? NaN);
+  if (there) return notes.open(there.note);
+  const about = page.focused === undefined ? [] : pvsOf([page.focused]);
+  if (hover === null && pinned !== null && second !== null)
+    return notes.write({ from: Math.min(pinned, second), to: Math.max(pinned, second) }, about);
+  const { from, to } = rangeOf(store.view, now());
+  const at = hover ?? pinned ?? (store.view.span.kind === "live" ? to : (from + to) / 2);
+  notes.write({ from: at, to: at }, about);
+}
+
+/** Shows what a named view shows; it is a step of the history, as any change of the view. */
+function openView(view: SavedView): void {
+  // What was saved of a snapshot or a search is another part of the page.
+  if (part !== "plot" || new URLSearchParams(view.query).has("part"))
+    return location.assign(`./?${view.query}`);
+  const { theme } = store.view;
+  store.update({ ...fromQuery(view.query, now()), theme });
+}
+
+/** So much is shown before and behind what a note is about. */
+const AROUND_NOTE = 600;
+
+function goToNote(note: Note): void {
+  if (note.from === null) return notes.open(note);
+  const from = Date.parse(note.from) / 1000;
+  const to = note.to === null ? from : Date.parse(note.to) / 1000;
+  const around = Math.max(AROUND_NOTE, to - from);
+  plot(note.pvs);
+  const range = clampRange({ from: from - around, to: to + around });
+  store.update({ span: { kind: "fixed", range }, pinned: from, second: to > from ? to : null });
+}
+
+const views = new ViewsDialog({
+  open: openView,
+  mayWrite: () => login.may("operate"),
+  mayChange: (by) => login.mayChange(by),
+});
+byId("more-views").addEventListener("click", () => views.show());
+
 /** Whoever may read nothing is not asked for anything; whoever may again has missed something. */
 function rightsChanged(): void {
   page.setBarred(!login.mayRead);
-  manage.rightsChanged();
+  void manage?.then((part) => part.rightsChanged());
   if (login.mayRead) void status.poll().then(() => page.reload());
   else status.rest();
 }
@@ -199,6 +270,10 @@ const search = new Search(byId("search"), byId("found"), {
   toggle: (name) => (store.view.pvs.some((pv) => pv.name === name) ? remove(name) : plot([name])),
   isShown: (name) => store.view.pvs.some((pv) => pv.name === name),
   archive,
+  formula: (expression) => plot([formulaName(expression)]),
+  now,
+  ...{ openView, goToNote, allViews: () => views.show() },
+  timeText: (time) => formatTime(Date.parse(time) / 1000, store.view.zone, 0).slice(0, 16),
 });
 for (const id of ["archive", "archive-first"]) byId(id).addEventListener("click", () => archive(""));
 byId("find").addEventListener("click", () => search.focus());
@@ -209,15 +284,23 @@ const settings = new Settings({
   panes: () => page.letters,
   colour: (name) => page.trace(name)?.colour ?? 0,
   palette: () => page.colours,
+  layOver: (name, by) => {
+    const over = overName(name, by);
+    if (over !== null) plot([over]);
+    return over !== null;
+  },
 });
 
-const share = new Share(() => page.shared());
+const share = new Share(() => page.shared(), {
+  ...{ now, mayRead: () => login.mayRead, who: () => login.who },
+});
 byId("share-open").addEventListener("click", () => share.open());
 
 listenToKeys(store, {
   ...{ search, controls, page, look, now, why: (name: string) => openDetails(name), toggle: toggleHidden },
   settings: (name) => settings.open(name),
   share: () => share.open(),
+  note: writeNote,
   zoomHeight: (factor) => {
     const { scales, part } = page.zoomHeight(factor);
     reach(scales, part);
@@ -225,26 +308,40 @@ listenToKeys(store, {
 });
 
 const part = shownPart();
-const manage = new Manage({
-  may: (right) => login.may(right),
-  zone: () => store.view.zone,
-  now,
-  details: (name) => openDetails(name),
-});
 const clock = { zone: () => store.view.zone, now };
-const snapshot = new Snapshot(byId("snapshot"), {
-  ...clock,
-  details: (name, at) => openDetails(name, { from: at - AROUND_SECONDS, to: at + AROUND_SECONDS }),
-});
-const when = new When(byId("when"), { ...clock, palette: () => page.colours });
+
+/** Parts beside the plot come when they are shown. */
+const manage =
+  part === "manage"
+    ? import("./manage.ts").then(
+        ({ Manage }) =>
+          new Manage({ ...clock, may: (right) => login.may(right), details: (name) => openDetails(name) }),
+      )
+    : null;
+const snapshot =
+  part === "snapshot"
+    ? import("./snapshot.ts").then(
+        ({ Snapshot }) =>
+          new Snapshot(byId("snapshot"), {
+            ...clock,
+            details: (name, at) => openDetails(name, { from: at - AROUND_SECONDS, to: at + AROUND_SECONDS }),
+          }),
+      )
+    : null;
+const when: Promise<When> | null =
+  part === "when"
+    ? import("./when.ts").then(
+        ({ When }) => new When(byId("when"), { ...clock, palette: () => page.colours }),
+      )
+    : null;
 document.body.dataset.part = part;
 for (const id of [`nav-${part}`, `more-${part}`, `tab-${part}`])
   document.getElementById(id)?.setAttribute("aria-current", "page");
 
 /** Begins what is shown beside the plot, and begins it anew where times are to be read in another zone. */
-function startPart(): void {
-  if (part === "snapshot") snapshot.start();
-  if (part === "when") when.start();
+async function startPart(): Promise<void> {
+  (await snapshot)?.start();
+  (await when)?.start();
 }
 
 /** The view as tiles for a wall, and as it stands within another page. */
@@ -258,7 +355,8 @@ function frames(): void {
 function others(): void {
   if (part !== "plot") return;
   const { view } = store;
-  const pvs = view.pvs.map(({ name }) => `&pv=${encodeURIComponent(name)}`).join("");
+  const names = pvsOf(view.pvs.map(({ name }) => name));
+  const pvs = names.map((name) => `&pv=${encodeURIComponent(name)}`).join("");
   const zone = view.zone === "utc" ? "&zone=utc" : "";
   const at = view.pinned ?? (view.span.kind === "fixed" ? view.span.range.to : null);
   const moment = at === null ? "" : `&a=${iso(at)}`;
@@ -272,7 +370,9 @@ document.addEventListener("keydown", (event) => {
 });
 
 const menu = new Popup(byId("more"), byId("more-list"));
-for (const id of ["archive", "theme", "help-open"]) byId(id).addEventListener("click", () => menu.close());
+byId("more-drawer").addEventListener("click", () => page.openDrawer());
+for (const id of ["more-views", "more-drawer", "archive", "theme", "help-open"])
+  byId(id).addEventListener("click", () => menu.close());
 byId("find-open").addEventListener("click", () => search.focus());
 byId("tab-find").addEventListener("click", () => search.focus());
 byId("tab-events").addEventListener("click", () => {
@@ -299,14 +399,16 @@ byId("sheet").addEventListener("click", () => {
 store.onChange((view, before) => {
   page.take(view, before);
   controls.show();
-  search.refresh();
-  frames();
-  if (view.zone !== before.zone) startPart();
-  if (view.theme !== before.theme) when.retheme();
+  if (view.pvs !== before.pvs) search.refresh();
+  // Nobody follows a link while dragging.
+  if (!isPressed()) frames();
+  if (view.zone !== before.zone) void startPart();
+  if (view.theme !== before.theme) void when?.then((part) => part.retheme());
 });
+onRelease(frames);
 onSystemTheme(() => {
   page.retheme();
-  when.retheme();
+  void when?.then((part) => part.retheme());
 });
 
 async function start(): Promise<void> {
@@ -314,10 +416,10 @@ async function start(): Promise<void> {
   await Promise.all([login.ask(), status.poll()]);
   if (!login.mayRead) rightsChanged();
   store.reread();
-  if (part === "manage") manage.start();
+  (await manage)?.start();
   page.take(store.view, null);
   controls.show();
   frames();
-  startPart();
+  await startPart();
 }
 void start();

@@ -1,8 +1,9 @@
 // The page for whoever runs the archiver, at /manage: its parts, the table of all PVs, and the orders over those that are marked.
 
-import { ApiError, getStatus, type PvState, type Right, type Status } from "./api.ts";
+import { ApiError, getStatus, type Right, type StateFilter, type Status } from "./api.ts";
 import { byId, counted, h, setText } from "./dom.ts";
 import { AddPart } from "./manage_add.ts";
+import { ClusterPart, getCluster, type Cluster } from "./manage_cluster.ts";
 import { iocsPart } from "./manage_iocs.ts";
 import {
   auditPart,
@@ -12,6 +13,7 @@ import {
   storagePart,
   type PartContext,
 } from "./manage_parts.ts";
+import { undoPart } from "./manage_undo.ts";
 import { isSortKey } from "./pv_order.ts";
 import { PvTable, STATES, type Filter, type Sort } from "./pv_table.ts";
 import { REPORTS } from "./reports.ts";
@@ -19,7 +21,8 @@ import { Sheet } from "./sheet.ts";
 import type { Zone } from "./time.ts";
 import { manageWords as words } from "./words.ts";
 
-export type Part = "pvs" | "iocs" | "add" | "reports" | "policies" | "removed" | "storage" | "audit";
+export type Part =
+  "pvs" | "iocs" | "add" | "reports" | "policies" | "removed" | "undo" | "storage" | "cluster" | "audit";
 
 const PARTS: [Part, string, Right][] = [
   ["pvs", words.parts.pvs, "read"],
@@ -28,7 +31,9 @@ const PARTS: [Part, string, Right][] = [
   ["reports", words.parts.reports, "read"],
   ["policies", words.parts.policies, "read"],
   ["removed", words.parts.removed, "read"],
+  ["undo", words.parts.undo, "read"],
   ["storage", words.parts.storage, "read"],
+  ["cluster", words.parts.cluster, "read"],
   ["audit", words.parts.audit, "read"],
 ];
 
@@ -54,21 +59,27 @@ export class Manage {
   private add: AddPart;
   private said = h("div", { class: "said-bar", role: "status", hidden: true });
   private status: Status | null = null;
+  /** None where the archiver records alone. */
+  private cluster: Cluster | null = null;
+  private isAsked = false;
+  private nodes: ClusterPart;
   private timer = 0;
 
   constructor(private actions: ManageActions) {
-    this.sheet = new Sheet(() => this.changed(), this.said);
+    const { zone, now } = actions;
+    this.sheet = new Sheet({ done: () => this.changed(), zone, now }, this.said);
     this.add = new AddPart(
       () => void this.refresh(),
       () => this.actions.may("administer"),
     );
     this.table = new PvTable(this.filter, {
       ...actions,
-      order: (verb, names) => void this.sheet.open(verb, names),
+      order: (verb, names, bytes) => void this.sheet.open(verb, names, bytes),
       details: (name) => actions.details(name),
       narrowed: () => this.remember("replace"),
       status: () => this.status,
     });
+    this.nodes = new ClusterPart({ ...actions, came: (cluster) => this.takeCluster(cluster) });
     this.root.append(this.tabs, this.came, this.said, this.body);
     window.addEventListener("popstate", () => this.read());
   }
@@ -79,6 +90,35 @@ export class Manage {
     this.read();
     void this.refresh();
     document.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** The status says whether there is a cluster; nobody becomes one while somebody looks on. */
+  private async askCluster(): Promise<void> {
+    if (this.isAsked) return;
+    this.isAsked = true;
+    try {
+      const cluster = await getCluster();
+      if (!cluster) return;
+      this.takeCluster(cluster);
+      if (new URLSearchParams(location.search).get("part") === "cluster") this.read();
+    } catch (error) {
+      // It is asked again with the next status.
+      this.isAsked = false;
+      if (!(error instanceof ApiError)) throw error;
+    }
+  }
+
+  private takeCluster(cluster: Cluster): void {
+    const isNews = this.cluster === null;
+    this.cluster = cluster;
+    if (isNews) this.show();
+    const count = this.tabs.querySelector<HTMLElement>('[data-tab="cluster"] b');
+    if (count) setText(count, this.nodesText());
+  }
+
+  private nodesText(): string {
+    const nodes = this.cluster?.nodes ?? [];
+    return words.nodes(nodes.length, nodes.filter(({ state }) => state === "silent").length);
   }
 
   /** What one may do has changed. */
@@ -92,7 +132,7 @@ export class Manage {
     this.part = PARTS.find(([part]) => part === wanted)?.[0] ?? "pvs";
     this.filter.match = params.get("match") ?? "";
     const state = params.get("state");
-    this.filter.state = STATES.find((one: PvState | "any") => one === state) ?? "any";
+    this.filter.state = STATES.find((one: StateFilter) => one === state) ?? "any";
     this.filter.sort = sortOf(params.get("sort"));
     this.tellWhereFrom(params.get("came"));
     this.show();
@@ -135,7 +175,9 @@ export class Manage {
   }
 
   private show(): void {
-    const shown = PARTS.filter(([, , right]) => this.actions.may(right));
+    const shown = PARTS.filter(
+      ([part, , right]) => this.actions.may(right) && (part !== "cluster" || this.cluster !== null),
+    );
     if (!shown.some(([part]) => part === this.part)) this.part = "pvs";
     this.tabs.replaceChildren(
       ...shown.map(([part, text]) => {
@@ -150,6 +192,7 @@ export class Manage {
         );
         const count = this.countOf(part);
         if (count !== null) link.append(" ", h("b", {}, counted(count)));
+        if (part === "cluster") link.append(" ", h("b", {}, this.nodesText()));
         if (part === this.part) link.setAttribute("aria-current", "page");
         return link;
       }),
@@ -160,6 +203,7 @@ export class Manage {
       now: this.actions.now(),
       may: this.actions.may,
       order: (verb, names) => void this.sheet.open(verb, names),
+      takeBack: (order) => void this.sheet.openUndo(order),
       write: (key, value) => {
         const params = new URLSearchParams(location.search);
         params.set(key, value);
@@ -176,7 +220,11 @@ export class Manage {
     else if (this.part === "reports") this.body.replaceChildren(reportsPart(context));
     else if (this.part === "policies") this.body.replaceChildren(policiesPart(context));
     else if (this.part === "removed") this.body.replaceChildren(removedPart(context));
-    else if (this.part === "storage") this.body.replaceChildren(storagePart(context));
+    else if (this.part === "undo") this.body.replaceChildren(undoPart(context));
+    else if (this.part === "cluster") {
+      this.body.replaceChildren(this.nodes.element);
+      this.nodes.show();
+    } else if (this.part === "storage") this.body.replaceChildren(storagePart(context));
     else this.body.replaceChildren(auditPart(context));
   }
 
@@ -196,6 +244,7 @@ export class Manage {
     window.clearTimeout(this.timer);
     try {
       this.status = await getStatus();
+      if (this.status.clustered) void this.askCluster();
       const count = this.tabs.querySelector<HTMLElement>('[data-tab="pvs"] b');
       if (count) setText(count, counted(this.status.pvs.total));
       else this.show();

@@ -1,9 +1,11 @@
 // Adding PVs by a list, in three steps: the names, a check that changes nothing, then the first values.
 
-import { addPvs, ApiError, pagePvs, removePvs, type AddResult, type NewPv } from "./api.ts";
+import { addPvs, ApiError, pagePvs, type AddResult, type Missing, type NewPv } from "./api.ts";
 import { counted, h } from "./dom.ts";
 import { Firsts } from "./firsts.ts";
 import { PATTERN_MAX, patternOf, readList, type ListLine } from "./list.ts";
+import { missingNote } from "./missing.ts";
+import { give, removal } from "./orders.ts";
 import { addWords as words, pvsText } from "./words.ts";
 
 /** The names of the archive are looked through in pages of so many. */
@@ -15,6 +17,8 @@ interface Checked {
   fresh: ListLine[];
   known: ListLine[];
   refused: ListLine[];
+  /** Of what the archive knows nobody could say this. */
+  missing: Missing[] | undefined;
 }
 
 export class AddPart {
@@ -106,8 +110,9 @@ export class AddPart {
       return this.side.replaceChildren(steps(1), h("p", { class: "is-error", role: "alert" }, words.nothing));
     this.side.replaceChildren(steps(2), h("p", { class: "hint" }, words.checking));
     try {
-      const known = await this.knownOf(lines.filter((line) => line.reason === null));
+      const { known, missing } = await this.knownOf(lines.filter((line) => line.reason === null));
       this.show({
+        missing,
         fresh: lines.filter((line) => line.reason === null && !known.has(bare(line.name))),
         known: lines.filter((line) => line.reason === null && known.has(bare(line.name))),
         refused: lines.filter((line) => line.reason !== null),
@@ -125,20 +130,24 @@ export class AddPart {
   }
 
   /** Which of the names the archive has: of few each is asked for, of many the whole list. */
-  private async knownOf(lines: ListLine[]): Promise<Set<string>> {
+  private async knownOf(lines: ListLine[]): Promise<{ known: Set<string>; missing: Missing[] | undefined }> {
     const wanted = new Set(lines.map((line) => bare(line.name)));
     const known = new Set<string>();
+    let missing: Missing[] | undefined;
     const pattern = patternOf([...wanted]);
     const isShort = pattern.length < PATTERN_MAX;
     for (let offset = 0, total = Infinity; offset < total; offset += PAGE) {
       const page = await pagePvs({ match: isShort ? pattern : "", state: "any", offset, limit: PAGE });
       total = page.total;
+      missing = page.incomplete;
       for (const pv of page.pvs) if (wanted.has(pv.name)) known.add(pv.name);
     }
-    return known;
+    return { known, missing };
   }
 
-  private show({ fresh, known, refused }: Checked): void {
+  private show({ fresh, known, refused, missing }: Checked): void {
+    const note = missingNote();
+    note.show(missing);
     const figure = (count: number, text: string, rest: string) =>
       h("div", { class: "figure" }, h("b", {}, counted(count)), h("span", {}, text), h("small", {}, rest));
     const archive = h(
@@ -167,6 +176,7 @@ export class AddPart {
     ];
     this.side.replaceChildren(
       steps(2),
+      note.element,
       h(
         "div",
         { class: "figures" },
@@ -236,9 +246,8 @@ export class AddPart {
   private async undo(names: string[]): Promise<void> {
     this.firsts?.stop();
     try {
-      const removed = await removePvs(names, "keep");
-      const count = removed.filter(({ status }) => status === "removed").length;
-      this.side.replaceChildren(steps(1), h("p", { class: "counts" }, words.undone(count)));
+      const { changes } = await give(removal("keep"), names);
+      this.side.replaceChildren(steps(1), h("p", { class: "counts" }, words.undone(changes)));
       this.added();
     } catch (error) {
       this.side.append(

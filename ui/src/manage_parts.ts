@@ -8,13 +8,16 @@ import {
   getRemoved,
   getStatus,
   planPolicies,
+  type AuditLine,
   type Right,
 } from "./api.ts";
 import { counted, h } from "./dom.ts";
 import { download, quoted } from "./file.ts";
+import { lackNote } from "./missing.ts";
+import type { Undoable } from "./orders.ts";
 import { problemsOf, storageOf, updatesOf } from "./overview.ts";
 import { REPORTS } from "./reports.ts";
-import type { Verb } from "./sheet.ts";
+import type { Verb } from "./sheet_forms.ts";
 import { formatTime, type Zone } from "./time.ts";
 import { manageWords as words, pvsText } from "./words.ts";
 
@@ -23,6 +26,7 @@ export interface PartContext {
   now: number;
   may(right: Right): boolean;
   order(verb: Verb, names: string[]): void;
+  takeBack(order: Undoable): void;
   param(key: string): string | null;
   write(key: string, value: string): void;
 }
@@ -239,7 +243,11 @@ export function removedPart(context: PartContext): HTMLElement {
   return asking(async () => {
     const removed = await getRemoved();
     if (removed.length === 0)
-      return [h("h2", {}, words.parts.removed), h("p", { class: "hint" }, words.noneRemoved)];
+      return [
+        h("h2", {}, words.parts.removed),
+        ...lackNote(removed),
+        h("p", { class: "hint" }, words.noneRemoved),
+      ];
     const may = context.may("administer");
     const rows = removed
       .slice(0, ROWS_SHOWN)
@@ -269,6 +277,7 @@ export function removedPart(context: PartContext): HTMLElement {
     const all = removed.map(({ name }) => name);
     return [
       h("h2", {}, words.parts.removed),
+      ...lackNote(removed),
       h(
         "div",
         { class: "tools" },
@@ -302,30 +311,37 @@ export function storagePart(context: PartContext): HTMLElement {
   });
 }
 
+/** The PVs of a line about several: how many, and the first of their names. */
+function manyText({ pvs, names }: AuditLine): string {
+  return pvs === null ? "" : words.many(pvs, names ?? []);
+}
+
 export function auditPart(context: PartContext): HTMLElement {
   return asking(async () => {
     const body = h("tbody");
-    const row = (line: Awaited<ReturnType<typeof getAudit>>[number]) =>
+    let lacks: HTMLElement[] = [];
+    const row = (line: AuditLine) =>
       h(
         "tr",
         {},
         h("td", {}, formatTime(Date.parse(line.time) / 1000, context.zone, 0)),
         h("td", {}, line.by),
         h("td", {}, line.action.replaceAll("_", " ")),
-        h("th", { scope: "row" }, line.name),
+        h("th", { scope: "row" }, line.name || manyText(line)),
         h("td", {}, line.detail),
       );
     let oldest: number | null = null;
     const older = h("button", { type: "button", click: () => void more() }, words.older);
     const more = async () => {
       const lines = await getAudit(AUDIT_PAGE, oldest);
+      lacks = lackNote(lines);
       oldest = lines.at(-1)?.number ?? oldest;
       body.append(...lines.map(row));
       older.hidden = lines.length < AUDIT_PAGE;
     };
     await more();
     if (body.childElementCount === 0)
-      return [h("h2", {}, words.parts.audit), h("p", { class: "hint" }, words.noAudit)];
+      return [h("h2", {}, words.parts.audit), ...lacks, h("p", { class: "hint" }, words.noAudit)];
     const heads = h(
       "thead",
       {},
@@ -333,6 +349,7 @@ export function auditPart(context: PartContext): HTMLElement {
     );
     return [
       h("h2", {}, words.parts.audit),
+      ...lacks,
       h(
         "div",
         { class: "scrolled-table", tabindex: "0", role: "region", "aria-label": words.parts.audit },

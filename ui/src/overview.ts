@@ -6,11 +6,12 @@ import {
   getStatus,
   listPvs,
   type Group,
-  type Pv,
+  type PvList,
   type PvState,
   type Status,
 } from "./api.ts";
 import { byId, h } from "./dom.ts";
+import { missingText } from "./missing.ts";
 import { formatDuration, formatTime, type Zone } from "./time.ts";
 
 /** While the dialog is open it asks again so often. */
@@ -36,7 +37,7 @@ const FATES: [keyof Status["samples"], string, "bad" | "warn" | ""][] = [
 interface Shown {
   status: Status;
   groups: Group[];
-  pvs: { total: number; pvs: Pv[] };
+  pvs: PvList;
   /** Updates a second between this answer and the one before. */
   rate: number | null;
 }
@@ -119,7 +120,15 @@ export class Overview {
   }
 
   private pvs({ status, pvs }: Shown): HTMLElement {
-    if (pvs.total === 0) return h("p", { class: "hint" }, `No PV is ${this.chosen}.`);
+    const missing = missingText(pvs.incomplete);
+    const lacks = missing === "" ? null : h("p", { class: "missing", role: "status" }, missing);
+    if (pvs.total === 0)
+      return h(
+        "div",
+        {},
+        lacks,
+        h("p", { class: "hint" }, lacks ? `No other PV is ${this.chosen}.` : `No PV is ${this.chosen}.`),
+      );
     const now = Date.parse(status.now) / 1000;
     const rows = pvs.pvs.map((pv) => {
       const since = Date.parse(pv.since ?? "") / 1000;
@@ -147,6 +156,7 @@ export class Overview {
     return h(
       "div",
       { class: "scrolled" },
+      lacks,
       list,
       rest > 0 ? h("p", { class: "hint" }, `and ${rest} more`) : null,
     );

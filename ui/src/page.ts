@@ -3,13 +3,17 @@
 import { ApiError, getAt, getPv, isAbort, type WireChunk } from "./api.ts";
 import { gapText } from "./bands.ts";
 import { exactOf, noSamples, severityOf } from "./decode.ts";
-import { byId, h, setText } from "./dom.ts";
+import { byId, h, set, setText } from "./dom.ts";
+import { DrawerHost } from "./drawer_host.ts";
+import type { DrawerState } from "./drawer_state.ts";
 import { nextAt } from "./events.ts";
 import { Live } from "./live.ts";
 import { Loader } from "./load.ts";
 import { PLAIN } from "./look.ts";
+import { Notes, type NoteMark } from "./notes.ts";
 import { nothingLines } from "./nothing.ts";
 import { OverviewStrip } from "./strip.ts";
+import { Between } from "./between.ts";
 import { Panel, type PanelActions } from "./panel.ts";
 import { layoutOf, type ValueScale } from "./panes.ts";
 import { Plot, type PlotActions, type Scene } from "./plot.ts";
@@ -37,6 +41,12 @@ const CHANGING_MILLIS = 120;
 /** While a button is held down they wait longer: a slow machine may let moves of one drag come far apart. */
 const HELD_MILLIS = 400;
 
+/** During a drag that does not pause, what is missing at the edge is asked for this often. */
+const EDGE_MILLIS = 1000;
+
+/** While the view is panned the panel follows so often. */
+const PANEL_MILLIS = 250;
+
 /** After news of a PV loads wait so long: the archive may still be writing them down. */
 const NEWS_MILLIS = 500;
 
@@ -44,8 +54,15 @@ const NEWS_MILLIS = 500;
 const RELOAD_SECONDS_MIN = 10;
 const RELOAD_SECONDS_MAX = 300;
 
+/** A live formula is computed anew after a two-hundredth of the range, within these limits. */
+const COMPUTED_SECONDS_MIN = 5;
+const COMPUTED_SECONDS_MAX = 60;
+
 /** The server sends no more PVs than this by one stream; the others are only reloaded. */
 const LIVE_PVS_MAX = 50;
+
+/** A note is pointed at from so many pixels. */
+const NOTE_PIXELS = 6;
 
 /** More gaps under the cursor than this are counted. */
 const HINTS_MAX = 6;
@@ -75,6 +92,9 @@ export class Page {
   private scene: Scene | null = null;
   private panel: Panel;
   private strip: OverviewStrip;
+  private notes = new Notes(() => this.draw());
+  private between = new Between(byId("between"));
+  private drawer: DrawerHost;
   private wall: Wall;
   private loader: Loader;
   private live: Live;
@@ -88,6 +108,14 @@ export class Page {
   private loadTimer = 0;
   /** The view has changed and is still to be drawn: only then does the wait for the next change begin. */
   private isChanging = false;
+  /** The view is being panned. */
+  private isMoving = false;
+  /** Something waits for the end of a drag to be loaded. */
+  private isHeldBack = false;
+  /** When the panel was filled last. */
+  private panelAt = -Infinity;
+  private askedAt = -Infinity;
+  private settleTimer = 0;
   private frame = 0;
   /** The lines themselves are to be drawn again, not only what follows the cursor. */
   private isStale = true;
@@ -95,6 +123,7 @@ export class Page {
   private loadedFor = new Map<Trace, { view: string; pixels: number }>();
   private generation = 0;
   private loadedAt = 0;
+  private computedAt = 0;
   /** Nothing may be read: what is there stays, and nothing is asked for. */
   private isBarred = false;
   private doubt: () => void;
@@ -102,7 +131,7 @@ export class Page {
   constructor(
     private store: ViewStore,
     private clock: Clock,
-    mouse: Omit<PlotActions, "cursor">,
+    mouse: Omit<PlotActions, "cursor" | "again">,
     panel: Omit<PanelActions, "point" | "goTo">,
     trouble: Trouble,
     news: () => WallNews,
@@ -113,8 +142,20 @@ export class Page {
       if (trace.unknown) this.follow();
       this.draw();
     }, trouble.doubt);
-    this.plot = new Plot(byId("plot"), { ...mouse, cursor: () => this.cursorMoved() });
+    this.plot = new Plot(byId("plot"), {
+      ...mouse,
+      cursor: () => this.cursorMoved(),
+      again: () => this.draw(),
+    });
     this.wall = new Wall(byId("wall"), news);
+    this.drawer = new DrawerHost({
+      change: (drawer, step) => this.store.update({ drawer }, step),
+      pin: (at) => this.store.update({ pinned: at }, "replace"),
+      find: () => byId("search").focus(),
+      go: mouse.zoom,
+      waveforms: () => this.showWaveforms(),
+      close: () => this.toggleDrawer(),
+    });
     this.strip = new OverviewStrip(byId("overview-strip"), { move: mouse.pan, doubt: trouble.doubt });
     this.panel = new Panel({
       ...panel,
@@ -134,6 +175,7 @@ export class Page {
     );
     for (const id of ["plot", "wall"]) new ResizeObserver(() => this.load(CHANGING_MILLIS)).observe(byId(id));
     onRelease(() => {
+      if (this.isMoving) this.settle();
       if (this.isChanging) this.rest();
     });
     document.addEventListener("visibilitychange", () => this.visibility());
@@ -143,13 +185,32 @@ export class Page {
   /** Takes over a changed view. */
   take(view: View, before: View | null): void {
     if (before?.theme !== view.theme) this.retheme();
+    if (before && isPan(before, view, this.clock.now())) this.move();
     this.syncTraces(view);
-    document.title = [...view.pvs.map((pv) => pv.name), "pvark"].join(" · ");
+    const title = [...view.pvs.map((pv) => pv.name), "pvark"].join(" · ");
+    if (document.title !== title) document.title = title;
     document.body.classList.toggle("is-folded", view.folded);
     document.body.dataset.frame = view.frame;
     document.body.classList.toggle("is-empty", view.pvs.length === 0);
     const isFirst = before === null || before.pvs.length !== view.pvs.length;
     this.load(isFirst ? 0 : CHANGING_MILLIS);
+    this.draw();
+  }
+
+  /** The view was panned, and may be panned on at once: axes are held, and the panel follows now and then. */
+  private move(): void {
+    // A drag is to go on for a while before its edge is asked for.
+    if (!this.isMoving) this.askedAt = performance.now();
+    this.isMoving = true;
+    window.clearTimeout(this.settleTimer);
+    this.settleTimer = window.setTimeout(() => this.settle(), changingMillis());
+  }
+
+  /** It has come to rest. */
+  private settle(): void {
+    window.clearTimeout(this.settleTimer);
+    this.isMoving = false;
+    if (this.isHeldBack) this.load(CHANGING_MILLIS);
     this.draw();
   }
 
@@ -189,7 +250,10 @@ export class Page {
 
   /** From the oldest sample of the PVs on the page until now; none if they have none. */
   async everything(): Promise<Range | null> {
-    const details = await Promise.allSettled(this.traces.map((trace) => getPv(trace.name)));
+    const names = new Set(
+      this.traces.flatMap(({ source }) => (source.kind === "formula" ? [] : [source.pv])),
+    );
+    const details = await Promise.allSettled([...names].map((name) => getPv(name)));
     const firsts = details
       .map((detail) =>
         detail.status === "fulfilled" ? Date.parse(detail.value.extent?.first ?? "") / 1000 : NaN,
@@ -291,10 +355,13 @@ export class Page {
     this.speak();
   }
 
-  /** Zooms the axes of the pane that the mouse is over. */
+  /** Zooms the axes of the pane of the PV whose row has the focus, else of the one that the mouse is over. */
   zoomHeight(factor: number): { scales: ValueScale[]; part: { low: number; high: number } } {
     const half = factor / 2;
-    return { scales: this.plot.paneScales, part: { low: 0.5 - half, high: 0.5 + half } };
+    const focused = this.scene?.layout.panes.find(({ scales }) =>
+      scales.some(({ traces }) => traces.some(({ name }) => name === this.panel.focused)),
+    );
+    return { scales: focused?.scales ?? this.plot.paneScales, part: { low: 0.5 - half, high: 0.5 + half } };
   }
 
   private range(): Range {
@@ -344,11 +411,13 @@ export class Page {
 
   private syncTraces(view: View): void {
     const before = this.traces;
+    // Those that leave the page leave their colours to those that come.
+    const kept = before.filter((trace) => view.pvs.some((pv) => pv.name === trace.name));
     this.traces = view.pvs.map((pv) => {
       const trace =
         before.find((trace) => trace.name === pv.name) ??
-        newTrace(pv.name, pv.look?.colour ?? this.freeColour(before, view));
-      if (!before.includes(trace)) before.push(trace);
+        newTrace(pv.name, pv.look?.colour ?? this.freeColour(kept, view));
+      if (!kept.includes(trace)) kept.push(trace);
       // A hidden trace is not kept up to date; when it is shown again it is loaded again.
       if (pv.hidden) this.loadedFor.delete(trace);
       trace.hidden = pv.hidden;
@@ -385,35 +454,55 @@ export class Page {
   private rest(): void {
     window.clearTimeout(this.loadTimer);
     requestAnimationFrame(() => {
-      if (this.isChanging && this.frame === 0) this.loadAfter(changingMillis());
+      if (!this.isChanging) return;
+      if (this.isEdgeDue()) this.loadNow();
+      else if (this.frame === 0) this.loadAfter(changingMillis());
     });
+  }
+
+  /** A drag has gone on for long enough, and nothing is under way. */
+  private isEdgeDue(): boolean {
+    const isDragged = this.isMoving && isPressed();
+    return isDragged && this.loader.busy === 0 && performance.now() - this.askedAt > EDGE_MILLIS;
   }
 
   private loadAfter(millis: number): void {
     window.clearTimeout(this.loadTimer);
-    this.loadTimer = window.setTimeout(() => {
-      this.isChanging = false;
-      if (this.isBarred) return;
-      const live = this.isLive();
-      const { pixels } = this;
-      const range = live ? liveRange(this.range(), pixels) : this.range();
-      const settled = this.clock.now() - SETTLED_SECONDS;
-      const { span } = this.store.view;
-      const length = span.kind === "live" ? `live ${span.seconds}` : `${range.from} ${range.to}`;
-      const wanted = { view: `${length} ${this.generation}`, pixels };
-      for (const trace of this.traces) {
-        if (trace.hidden || isEnough(this.loadedFor.get(trace), wanted)) continue;
-        this.loadedFor.set(trace, wanted);
-        void this.loader.load(trace, { range, pixels, live, settled, generation: this.generation });
-      }
-      this.loadedAt = this.clock.now();
-      this.follow();
-    }, millis);
+    this.loadTimer = window.setTimeout(() => this.loadNow(), millis);
+  }
+
+  private loadNow(): void {
+    window.clearTimeout(this.loadTimer);
+    this.isChanging = false;
+    if (this.isBarred) return;
+    const live = this.isLive();
+    const { pixels } = this;
+    const range = live ? liveRange(this.range(), pixels) : this.range();
+    const settled = this.clock.now() - SETTLED_SECONDS;
+    const { span } = this.store.view;
+    const length = span.kind === "live" ? `live ${span.seconds}` : `${range.from} ${range.to}`;
+    const wanted = { view: `${length} ${this.generation}`, pixels };
+    const wants = this.traces.filter(
+      (trace) => !trace.hidden && !isEnough(this.loadedFor.get(trace), wanted),
+    );
+    // Of a formula no side is to be had alone: what is there of it stays until the drag is over.
+    const isDragged = this.isMoving && isPressed();
+    const lacking = wants.filter(
+      ({ source, history }) => !(isDragged && source.kind === "formula" && history),
+    );
+    this.isHeldBack = lacking.length < wants.length;
+    for (const trace of lacking) this.loadedFor.set(trace, wanted);
+    this.askedAt = performance.now();
+    this.loader.load(lacking, { range, pixels, live, settled, generation: this.generation });
+    this.loadedAt = this.clock.now();
+    this.follow();
   }
 
   /** Lets live samples come, or not. One name that the archive does not know would spoil the stream for all. */
   private follow(): void {
-    const known = this.traces.filter((trace) => !trace.unknown && !trace.hidden).slice(0, LIVE_PVS_MAX);
+    const known = this.traces
+      .filter((trace) => trace.source.kind === "pv" && !trace.unknown && !trace.hidden)
+      .slice(0, LIVE_PVS_MAX);
     if (this.isLive() && !document.hidden && !this.isBarred)
       this.live.follow(known.map((trace) => trace.name));
     else this.live.stop();
@@ -437,7 +526,18 @@ export class Page {
     const seconds = range.to - range.from;
     const due = Math.min(Math.max(seconds / 20, RELOAD_SECONDS_MIN), RELOAD_SECONDS_MAX);
     if (this.clock.now() - this.loadedAt > due && this.loader.busy === 0) this.reload();
+    else this.renewComputed(seconds);
     this.draw();
+  }
+
+  /** Nothing comes live of formulas: they are computed anew. */
+  private renewComputed(seconds: number): void {
+    const due = Math.min(Math.max(seconds / 200, COMPUTED_SECONDS_MIN), COMPUTED_SECONDS_MAX);
+    const computed = this.traces.filter(({ source, loading }) => source.kind === "formula" && !loading);
+    if (computed.length === 0 || this.clock.now() - this.computedAt < due) return;
+    this.computedAt = this.clock.now();
+    for (const trace of computed) this.loadedFor.delete(trace);
+    this.load(0);
   }
 
   private cursorMoved(): void {
@@ -501,10 +601,12 @@ export class Page {
     const range = this.range();
     const { traces, palette, pointed } = this;
     const { second, lanes } = view;
+    const moving = this.isMoving;
     if (this.isStale || this.scene === null) {
       this.scene = {
-        ...{ range, traces, palette, pointed, second, lanes },
-        layout: layoutOf(traces, view.log, range),
+        ...{ range, traces, palette, pointed, second, lanes, moving, still: !this.isLive() },
+        layout: layoutOf(traces, view.log, range, moving ? (this.scene?.layout ?? null) : null),
+        notes: this.notesIn(range),
         known: this.clock.known(),
         silent: this.clock.isSilent,
         zone: view.zone,
@@ -516,20 +618,55 @@ export class Page {
     } else {
       this.plot.moved();
     }
-    const { layout, known, silent } = this.scene;
+    if (view.frame === "whole" && !this.isBarred) this.strip.show(this.scene, this.plot.area);
+    if (moving && performance.now() - this.panelAt < PANEL_MILLIS) return;
+    this.panelAt = performance.now();
+    this.drawBeside(this.scene);
+  }
+
+  /** What stands beside the plot. */
+  private drawBeside({ traces, layout, known, silent, notes, range, palette, moving }: Scene): void {
+    const { view } = this.store;
     const { hover } = this.plot;
     const at = hover ?? view.pinned;
     const pinned = hover === null && view.pinned !== null;
-    const between =
-      hover === null && view.pinned !== null && second !== null
-        ? { from: Math.min(view.pinned, second), to: Math.max(view.pinned, second) }
-        : null;
+    const between = hover === null ? this.marked(view) : null;
     if (pinned && view.pinned !== null) void this.askPinned(view.pinned);
-    this.panel.show({ traces, layout, range, at, pinned, between, known, silent, zone: view.zone, palette });
+    const { zone } = view;
+    this.panel.show({
+      ...{ traces, layout, notes, range, at, pinned, between, known, silent, zone, palette, moving },
+    });
+    this.between.show(this.isBarred ? null : this.marked(view), traces, palette);
     this.drawWaveforms(at ?? (this.isLive() ? null : range.to), range);
+    this.drawDrawer(at, range);
     this.drawNothing(range);
     this.drawProgress();
-    if (view.frame === "whole" && !this.isBarred) this.strip.show(this.scene, this.plot.area);
+  }
+
+  /** The stretch from cursor A to B. */
+  private marked({ pinned, second }: View): Range | null {
+    if (pinned === null || second === null || pinned === second) return null;
+    return { from: Math.min(pinned, second), to: Math.max(pinned, second) };
+  }
+
+  /** The notes that stand in the plot; they are asked for where they may be read. */
+  private notesIn(range: Range): NoteMark[] {
+    const names = this.traces.filter((trace) => !trace.hidden).map(({ name }) => name);
+    if (names.length === 0 || this.store.view.frame === "wall") return [];
+    if (!this.isBarred) this.notes.want(range);
+    return this.notes.of(range, names);
+  }
+
+  /** A note was written, changed, or taken away. */
+  renewNotes(): void {
+    this.notes.renew();
+  }
+
+  /** The note at a moment, as far as one can point at it. */
+  noteAt(at: number): NoteMark | null {
+    const { notes, range } = this.scene ?? { notes: [], range: this.range() };
+    const near = ((range.to - range.from) / Math.max(1, this.plot.area.width)) * NOTE_PIXELS;
+    return notes.find(({ from }) => Math.abs(from - at) <= near) ?? null;
   }
 
   private drawNothing(range: Range): void {
@@ -544,7 +681,8 @@ export class Page {
   /** Of bins only the last of their samples is known: at cursor A the values themselves are asked for. */
   private async askPinned(pinned: number): Promise<void> {
     const binned = this.traces.filter(
-      (trace) => !trace.hidden && trace.history?.bins && trace.atPinned?.at !== pinned,
+      ({ source, hidden, history, atPinned }) =>
+        source.kind === "pv" && !hidden && history?.bins && atPinned?.at !== pinned,
     );
     if (binned.length === 0 || this.isBarred || this.pinnedAsked === pinned) return;
     this.pinnedAsked = pinned;
@@ -569,9 +707,29 @@ export class Page {
     }
   }
 
-  /** Shows the waveforms, or their names alone. */
+  /** Closes what is open below the plot, or opens it: the waveforms if there are any. */
   toggleDrawer(): void {
-    this.isDrawerOpen = !this.isOpen;
+    if (this.store.view.drawer) this.store.update({ drawer: null });
+    else if (this.traces.some(isWave)) this.turnWaveforms(!this.isOpen);
+    else this.openDrawer();
+  }
+
+  /** Opens what is computed of the rows below the plot. */
+  openDrawer(): void {
+    if (this.traces.length === 0 || this.shownDrawer) return;
+    const lines = this.traces.filter((trace) => !trace.hidden && !isWave(trace));
+    this.store.update({ drawer: { tab: lines.length > 1 ? "xy" : "histogram", choices: {} } });
+  }
+
+  private showWaveforms(): void {
+    this.isDrawerOpen = true;
+    if (this.store.view.drawer) this.store.update({ drawer: null });
+    else this.draw();
+  }
+
+  /** Shows the waveforms, or their names alone. */
+  private turnWaveforms(isOpen: boolean): void {
+    this.isDrawerOpen = isOpen;
     this.draw();
   }
 
@@ -583,14 +741,16 @@ export class Page {
   private drawWaveforms(at: number | null, range: Range): void {
     const drawer = byId("waveforms");
     const { isOpen } = this;
+    drawer.hidden = this.shownDrawer !== null;
+    if (drawer.hidden) return;
     drawer.classList.toggle("is-shut", !isOpen);
     for (const trace of this.traces) {
-      const isPanel = (trace.kind === "array" || trace.kind === "structure") && !trace.hidden;
+      const isPanel = isWave(trace) && !trace.hidden;
       let panel = this.waveforms.get(trace);
       if (isPanel && !panel) {
         panel = new Waveform(trace, {
           pin: (at) => this.store.update({ pinned: floatOf(at) }),
-          turn: () => this.toggleDrawer(),
+          turn: () => this.turnWaveforms(!this.isOpen),
         });
         this.waveforms.set(trace, panel);
         byId("waveforms").append(panel.element);
@@ -602,13 +762,43 @@ export class Page {
     }
   }
 
+  /** What is computed of the rows, where there is room for it. */
+  private get shownDrawer(): DrawerState | null {
+    const { view } = this.store;
+    return view.frame === "whole" && !this.isBarred ? view.drawer : null;
+  }
+
+  private drawDrawer(at: number | null, range: Range): void {
+    const { view } = this.store;
+    this.drawer.show(
+      { drawer: this.shownDrawer, hasWaves: this.traces.some(isWave), isWaveOpen: this.isOpen },
+      {
+        ...{ traces: this.traces, range, at, isLive: this.isLive(), now: this.clock.now() },
+        ...{ zone: view.zone, palette: this.palette },
+      },
+    );
+  }
+
   private drawProgress(): void {
     const { busy } = this.loader;
     const shown = this.traces.filter((trace) => !trace.hidden).length;
     byId("progress").classList.toggle("is-busy", busy > 0);
     setText(byId("loading"), busy > 0 ? `loading ${busy} of ${shown}` : "");
-    byId("view").setAttribute("aria-busy", String(busy > 0));
+    set(byId("view"), "aria-busy", String(busy > 0));
   }
+}
+
+/** What is more than a number has a panel of its own below the plot. */
+function isWave({ kind }: Trace): boolean {
+  return kind === "array" || kind === "structure";
+}
+
+/** Whether a view shows as much as the one before, from elsewhere on. */
+function isPan(before: View, view: View, now: number): boolean {
+  if (before.span === view.span || view.span.kind === "live") return false;
+  const [had, range] = [rangeOf(before, now), rangeOf(view, now)];
+  const length = range.to - range.from;
+  return Math.abs(had.to - had.from - length) < length * 1e-6;
 }
 
 function changingMillis(): number {

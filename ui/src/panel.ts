@@ -5,8 +5,10 @@ import { causeText, exactOf, formatNumber, formatValue, severityName } from "./d
 import { byId, h, setText } from "./dom.ts";
 import { ExactTimes } from "./exact.ts";
 import { happenings, HAPPENINGS_MAX, type Happening } from "./events.ts";
+import type { NoteMark } from "./notes.ts";
 import { letter, titleOf, type Layout } from "./panes.ts";
 import { NO_READING, readingAt, readingOver, type Reading } from "./reading.ts";
+import { overName, titleOfName } from "./source.ts";
 import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
 import {
@@ -26,14 +28,21 @@ export interface PanelActions {
   remove(name: string): void;
   details(name: string): void;
   archive(name: string): void;
+  /** Another PV was meant. */
+  replace(name: string, by: string): void;
   settings(name: string): void;
   point(name: string | null): void;
   goTo(at: number): void;
+  /** Opens a note. */
+  note(mark: NoteMark): void;
+  /** Writes one. */
+  writeNote(): void;
 }
 
 export interface PanelState {
   traces: Trace[];
   layout: Layout;
+  notes: NoteMark[];
   range: Range;
   /** The moment to read at; none to read over the range. */
   at: number | null;
@@ -45,6 +54,8 @@ export interface PanelState {
   silent: boolean;
   zone: Zone;
   palette: Palette;
+  /** It is being panned: what happened is looked for when it rests. */
+  moving: boolean;
 }
 
 interface Row {
@@ -53,7 +64,10 @@ interface Row {
   name: HTMLButtonElement;
   why: HTMLButtonElement;
   archive: HTMLButtonElement;
+  near: HTMLElement;
   cells: Record<Cell, HTMLElement>;
+  /** What was read over a range, and what that was read of. */
+  over: { key: unknown[]; reading: Reading } | null;
 }
 
 const CELLS = ["value", "units", "span", "severity", "time", "note", "min", "max", "mean", "count"] as const;
@@ -76,6 +90,8 @@ export class Panel {
   private events = byId("events");
   private order = "";
   private folded = new Set<string>();
+  /** The PV that is to have the focus once its row is there. */
+  private next: string | null = null;
   private told = { key: "", at: 0 };
   private found: Happening[] = [];
   private last: PanelState | null = null;
@@ -175,8 +191,10 @@ export class Panel {
         ];
       }),
     );
-    if (focused instanceof HTMLElement && focused.isConnected) focused.focus();
     this.rove(null);
+    if (this.next !== null) rows.get(this.next)?.name.focus();
+    else if (focused instanceof HTMLElement && focused.isConnected) focused.focus();
+    this.next = null;
   }
 
   private groupHead(
@@ -212,8 +230,8 @@ export class Panel {
     const swatch = button("", "swatch", "", () => actions.toggle(name));
     const title = h(
       "button",
-      { class: "name", type: "button", title: name, click: () => actions.details(name) },
-      ...cutName(name),
+      { class: "name", type: "button", title: titleOfName(name), click: () => actions.details(name) },
+      ...cutName(titleOfName(name)),
     );
     const why = button(`Why is there no data of ${name}, or not all? ( y )`, "why", wordOf.why, () =>
       actions.details(name),
@@ -223,7 +241,9 @@ export class Panel {
     );
     // It says what it does itself.
     archive.removeAttribute("aria-label");
+    archive.removeAttribute("tabindex");
     archive.hidden = true;
+    const near = h("span", { class: "near", hidden: true });
     const cells = Object.fromEntries(CELLS.map((cell) => [cell, h("span", { class: cell })])) as Row["cells"];
     const unseen = h(
       "span",
@@ -250,7 +270,7 @@ export class Panel {
       h(
         "span",
         { class: "line" },
-        h("span", { class: "third" }, cells.severity, cells.note, why, archive),
+        h("span", { class: "third" }, cells.severity, cells.note, why, near, archive),
         h("span", { class: "second" }, cells.span, cells.time),
       ),
       unseen,
@@ -262,7 +282,7 @@ export class Panel {
       this.rove(name);
     });
     element.addEventListener("focusout", () => actions.point(null));
-    return { element, swatch, name: title, why, archive, cells };
+    return { element, swatch, name: title, why, archive, near, cells, over: null };
   }
 
   /** One stop of Tab: the row that had the focus last, or the first. */
@@ -298,7 +318,7 @@ export class Panel {
     row.element.classList.toggle("is-hidden", trace.hidden);
     const isUnknown = state.at !== null && state.at > state.known;
     const isSilent = trace.hidden || isUnknown;
-    const over = isSilent ? NO_READING : readingOver(trace, state.between ?? state.range);
+    const over = isSilent ? NO_READING : this.readOver(row, trace, state.between ?? state.range);
     const reading = isSilent ? NO_READING : state.at === null ? over : readingAt(trace, state.at);
     const texts = textsOf(trace, reading, over, state);
     for (const cell of CELLS) setText(row.cells[cell], texts[cell]);
@@ -316,12 +336,48 @@ export class Panel {
     if (row.cells.value.title !== texts.value) row.cells.value.title = texts.value;
     row.why.hidden = !isLacking(trace, state.range) || trace.unknown;
     row.archive.hidden = !trace.unknown;
+    row.element.classList.toggle("is-unknown", trace.unknown);
+    this.fillNear(row, trace);
+  }
+
+  /** The names that may have been meant, each of which takes the place of the wrong one. */
+  private fillNear({ near }: Row, trace: Trace): void {
+    const names = trace.unknown ? trace.near : [];
+    near.hidden = names.length === 0;
+    if (near.dataset.names === names.join(" ")) return;
+    near.dataset.names = names.join(" ");
+    const { source } = trace;
+    const click = (name: string) => () => {
+      // What is another time of a PV stays so.
+      const by = source.kind === "over" ? (overName(name, source.by) ?? name) : name;
+      this.next = by;
+      this.actions.replace(trace.name, by);
+    };
+    near.replaceChildren(
+      wordOf.meant,
+      ...names.map((name) => h("button", { type: "button", class: "near-name", click: click(name) }, name)),
+    );
+  }
+
+  /** What was read over a range stays while neither that nor what was loaded has changed. */
+  private readOver(row: Row, trace: Trace, { from, to }: Range): Reading {
+    const { history, tail, gaps, atPinned } = trace;
+    const key = [history, tail.x.length, tail.x[0], gaps, atPinned, from, to];
+    if (!row.over || key.some((part, i) => part !== row.over!.key[i]))
+      row.over = { key, reading: readingOver(trace, { from, to }) };
+    return row.over.reading;
   }
 
   /** What happened, looked for again when something was loaded, and now and then while values come. */
   private showEvents(state: PanelState): void {
-    const { traces, range, known } = state;
+    if (state.moving) {
+      this.exact.rest();
+      this.told = { key: "", at: 0 };
+      return;
+    }
+    const { traces, range, known, notes } = state;
     const key = JSON.stringify([
+      notes.map(({ note }) => [note.number, note.changed]),
       traces.map((trace) => [trace.name, trace.hidden, trace.history?.range, trace.gaps.length, trace.kind]),
       state.zone,
     ]);
@@ -330,11 +386,13 @@ export class Panel {
     const isSame = key === this.told.key && traces.every((trace) => trace.tail.x.length === 0);
     this.told = { key, at: now };
     if (isSame) return;
-    this.found = this.exact.of(happenings(traces, range, known));
-    const texts = this.found.map((one) => `${one.at} ${one.pv} ${one.text}`).join("\n");
-    if (this.events.dataset.told === texts) return;
+    this.found = this.exact.of(happenings(traces, range, known, notes));
+    const texts = this.found
+      .map((one) => `${one.at} ${one.pv} ${one.text} ${one.note?.note.number ?? ""}`)
+      .join("\n");
+    if (this.events.dataset.told === texts && this.events.childElementCount > 0) return;
     this.events.dataset.told = texts;
-    this.events.hidden = this.found.length === 0;
+    this.events.hidden = false;
     const days =
       formatTime(range.from, state.zone, 0).slice(0, 10) !== formatTime(range.to, state.zone, 0).slice(0, 10);
     const digits = range.to - range.from < 4 * 3600 ? 3 : 0;
@@ -357,13 +415,38 @@ export class Panel {
             h("span", { class: "faint" }, one.text),
           ),
         ),
+        one.note ? this.noteButton(one.note) : null,
       );
     });
     const rest = this.found.length - items.length;
     if (rest > 0) items.push(h("li", { class: "faint" }, `and ${rest} more`));
+    const write = h(
+      "button",
+      {
+        type: "button",
+        class: "write-note operates",
+        title: wordOf.writeTitle,
+        click: () => this.actions.writeNote(),
+      },
+      wordOf.write,
+    );
     this.events.replaceChildren(
-      h("h2", {}, wordOf.inThisRange, " ", h("span", { class: "faint" }, eventsText(this.found.length))),
+      h(
+        "div",
+        { class: "events-head" },
+        h("h2", {}, wordOf.inThisRange, " ", h("span", { class: "faint" }, eventsText(this.found.length))),
+        write,
+      ),
       h("ul", {}, ...items),
+    );
+  }
+
+  private noteButton(mark: NoteMark): HTMLElement {
+    const label = wordOf.readNote(mark.text);
+    return h(
+      "button",
+      { type: "button", class: "read-note", "aria-label": label, click: () => this.actions.note(mark) },
+      wordOf.read,
     );
   }
 }

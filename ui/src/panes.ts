@@ -43,17 +43,20 @@ export function isLog(trace: Trace, log: string[]): boolean {
   return log.includes(axisOf(trace)) || (unitsOf(trace) === "" && log.includes(trace.name));
 }
 
-/** What a view draws and where, in the order of its first traces. Hidden traces claim nothing. */
-export function layoutOf(traces: Trace[], log: string[], range: Range): Layout {
+/**
+ * What a view draws and where, in the order of its first traces. Hidden traces claim nothing. Axes reach as far as those that are held, as
+ * long as all values have room there.
+ */
+export function layoutOf(traces: Trace[], log: string[], range: Range, held: Layout | null = null): Layout {
   const shown = traces.filter((trace) => !trace.hidden);
   const numbers = shown.filter((trace) => trace.kind === "number");
   return {
-    panes: panesOf(scalesOf(numbers, log, range)),
+    panes: panesOf(scalesOf(numbers, log, range, held?.panes.flatMap(({ scales }) => scales) ?? [])),
     bands: shown.filter((trace) => trace.kind === "state" || trace.kind === "text"),
   };
 }
 
-function scalesOf(traces: Trace[], log: string[], range: Range): ValueScale[] {
+function scalesOf(traces: Trace[], log: string[], range: Range, held: ValueScale[]): ValueScale[] {
   const scales: ValueScale[] = [];
   for (const trace of traces) {
     const isLogarithmic = isLog(trace, log);
@@ -66,7 +69,12 @@ function scalesOf(traces: Trace[], log: string[], range: Range): ValueScale[] {
         ...{ fixed: trace.look.fix !== null, traces: [trace], range: [0, 1] },
       });
   }
-  for (const scale of scales) scale.range = reachOf(scale, range);
+  for (const scale of scales)
+    scale.range = reachOf(
+      scale,
+      range,
+      held.find(({ key }) => key === scale.key),
+    );
   return scales;
 }
 
@@ -150,7 +158,7 @@ export function letter(index: number): string {
   return index < LETTERS.length ? last : letter(Math.floor(index / LETTERS.length) - 1) + last;
 }
 
-function reachOf(scale: ValueScale, range: Range): [number, number] {
+function reachOf(scale: ValueScale, range: Range, held: ValueScale | undefined): [number, number] {
   const fix = scale.traces.map((trace) => trace.look.fix).find((fix) => fix !== null);
   if (fix) return scale.log && fix[0] <= 0 ? [fix[1] / 1e6, fix[1]] : fix;
   let [low, high] = [Infinity, -Infinity];
@@ -159,7 +167,10 @@ function reachOf(scale: ValueScale, range: Range): [number, number] {
     low = Math.min(low, l);
     high = Math.max(high, h);
   }
-  return valueRange(low, high, scale.log);
+  if (!held) return valueRange(low, high, scale.log);
+  if (!(low < held.range[0] || high > held.range[1])) return held.range;
+  const wide = valueRange(low, high, scale.log);
+  return [Math.min(wide[0], held.range[0]), Math.max(wide[1], held.range[1])];
 }
 
 /** What stands above an axis. */

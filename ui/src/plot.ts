@@ -1,11 +1,13 @@
 // The plot: panes one above the other on one canvas, bands of states and texts below them, one time axis and one cursor for all.
 
 import { logLabels, timeLabels, timeTicks, valueLabels, valueTicks } from "./axis.ts";
-import { bandAt, drawBand, drawRug, drawLane, BAND, LANE } from "./bands.ts";
-import { cutMiddle } from "./cut.ts";
-import { clipped, drawTrace, frameOf, hatch, type Frame } from "./draw.ts";
+import { bandAt, drawBand, drawLane, BAND, LANE } from "./bands.ts";
+import { cutEnd, cutMiddle } from "./cut.ts";
+import { clipped, frameOf, mapper, type Frame } from "./draw.ts";
 import { h, setText } from "./dom.ts";
 import { GestureReader, type Gestures } from "./gestures.ts";
+import { drawMoving, Layer, type Box } from "./layer.ts";
+import { placed, type Flag, type NoteMark } from "./notes.ts";
 import { titleOf, type Layout, type Pane, type ValueScale } from "./panes.ts";
 import { readingAt } from "./reading.ts";
 import type { Range } from "./state.ts";
@@ -32,11 +34,19 @@ export interface Scene {
   lanes: boolean;
   /** The trace that is pointed at in the panel. */
   pointed: Trace | null;
+  notes: NoteMark[];
+  /** It is being panned: another scene follows at once. */
+  moving: boolean;
+  /** It stays as it is until somebody changes it: no time goes on in it. */
+  still: boolean;
 }
 
 /** What the plot asks for, besides what gestures say. */
 export interface PlotActions extends Gestures {
   cursor(): void;
+  /** While it is panned it shows a part of what was loaded with a later frame. */
+  again(): void;
+  note(mark: NoteMark): void;
   /** The axes of a pane shall reach so far. */
   reach(scales: ValueScale[], part: { low: number; high: number } | null): void;
 }
@@ -55,8 +65,14 @@ interface Place {
 const FONT = "11px system-ui, sans-serif";
 const BOLD = "600 11px system-ui, sans-serif";
 
-/** Above the panes, for flags of cursors. */
+/** Above the panes, for flags of cursors and notes. */
 const FLAGS = 22;
+/** More flags nobody could tell apart; their lines are there. */
+const FLAGS_MAX = 200;
+/** Beside the text of a flag, with its notch. */
+const FLAG_PADDING = 24;
+const NOTE_SHADE = 0.05;
+const NOTE_LINE = 0.55;
 const TITLE = 20;
 const RUG = 4;
 /** Between a pane, its rug, and what is below. */
@@ -73,14 +89,24 @@ const AXIS = 34;
 const TICK_SPACE = 34;
 const TIME_SPACE = 96;
 
+/** A view that has rested so long is prepared for being panned. */
+const REST_MILLIS = 400;
+/** Drawing one pane of a tile takes about this long. */
+const PREPARE_MILLIS = 6;
+/** A browser that does not tell when it is idle is given this long. */
+const UNTOLD_MILLIS = 50;
+
 export class Plot {
   private paper = document.createElement("canvas");
   private glass = document.createElement("canvas");
   private axis = document.createElement("canvas");
+  private layer = new Layer();
   private over = h("div", { class: "over" });
   private scroller = h("div", { class: "panes" }, this.paper, this.glass, this.over);
   private pill = h("span", { class: "cursor-pill", hidden: true });
   private marks = h("div", { class: "marks" });
+  private noted = h("div", { class: "noted" });
+  private flags: { mark: NoteMark; flag: Flag }[] = [];
   private chosen = h("div", { class: "chosen", hidden: true });
   private scene: Scene | null = null;
   private place: Place | null = null;
@@ -88,6 +114,10 @@ export class Plot {
   /** Where the mouse is, as a part of the plotting area's width. */
   private part: number | null = null;
   private hoverY = 0;
+  /** What the page gives it: asking for that within a frame would lay out the page once more. */
+  private size: { width: number; height: number } | null = null;
+  private preparing = 0;
+  private widths = new WeakMap<HTMLElement, { letters: number; width: number }>();
 
   constructor(
     private root: HTMLElement,
@@ -95,9 +125,12 @@ export class Plot {
   ) {
     this.axis.className = "time-axis";
     this.over.append(this.chosen);
-    this.scroller.append(this.marks);
+    this.scroller.append(this.marks, this.noted);
     root.append(this.scroller, this.axis, this.pill);
-    new ResizeObserver(() => this.draw()).observe(root);
+    new ResizeObserver(() => {
+      this.size = { width: root.clientWidth, height: root.clientHeight };
+      this.draw();
+    }).observe(root);
     new GestureReader(this.over, {
       ...actions,
       range: () => this.scene?.range ?? null,
@@ -162,6 +195,7 @@ export class Plot {
     context.fillStyle = scene.palette.back;
     context.fillRect(0, 0, canvas.width, canvas.height);
     drawScene(context, scene, place, ratio);
+    drawFlags(context, this.flags, scene.palette, ratio);
     context.translate(0, place.height * ratio);
     drawTimes(context, scene, place, ratio);
     return canvas;
@@ -178,6 +212,7 @@ export class Plot {
     context.fillStyle = scene.palette.back;
     context.fillRect(0, 0, width, height);
     drawScene(context, scene, place, 1);
+    drawFlags(context, this.flags, scene.palette, 1);
     context.translate(0, place.height);
     drawTimes(context, scene, place, 1);
     return writer.file(width, height);
@@ -192,8 +227,9 @@ export class Plot {
 
   private draw(): void {
     const scene = this.scene;
-    const width = this.root.clientWidth;
-    const room = this.root.clientHeight - AXIS;
+    this.size ??= { width: this.root.clientWidth, height: this.root.clientHeight };
+    const { width } = this.size;
+    const room = this.size.height - AXIS;
     if (!scene || width < 50 || room < 20) return;
     const place = placeOf(scene, width, room);
     this.place = place;
@@ -209,10 +245,35 @@ export class Plot {
       width: `${place.width}px`,
       height: `${Math.max(0, place.bottom - FLAGS)}px`,
     });
-    drawScene(this.paper.getContext("2d")!, scene, place, ratio);
+    drawScene(this.paper.getContext("2d")!, scene, place, ratio, this.layer);
     drawTimes(this.axis.getContext("2d")!, scene, place, ratio);
     this.drawMarks(place);
     this.drawGlass();
+    if (scene.moving && this.layer.isLate) this.actions.again();
+    window.clearTimeout(this.preparing);
+    if (scene.still && !scene.moving && scene.pointed === null)
+      this.preparing = window.setTimeout(() => whenIdle((rest) => this.prepare(scene, rest)), REST_MILLIS);
+  }
+
+  /** What would have to be drawn all at once where somebody begins to pan is drawn while nobody does anything. */
+  private prepare(scene: Scene, rest: () => number): void {
+    do {
+      if (scene !== this.scene || !this.place) return;
+      const layered = layeredOf(this.place, devicePixelRatio, this.paper.height);
+      const context = this.paper.getContext("2d")!;
+      if (!this.layer.prepare(context, scene, layered.area, layered.boxes, devicePixelRatio)) return;
+    } while (rest() > PREPARE_MILLIS);
+    whenIdle((rest) => this.prepare(scene, rest));
+  }
+
+  /** How wide a text is that has digits alone, which are all as wide: measured where their number has changed. */
+  private widthOf(element: HTMLElement): number {
+    const letters = element.textContent!.length;
+    const had = this.widths.get(element);
+    if (had?.letters === letters && had.width > 0) return had.width;
+    const width = element.offsetWidth;
+    this.widths.set(element, { letters, width });
+    return width;
   }
 
   /** Lines of the cursors A and B, with their flags. */
@@ -236,10 +297,59 @@ export class Plot {
       mark.classList.toggle("is-first", name === "A" && scene.second !== null);
       const flag = mark.firstElementChild as HTMLElement;
       setText(flag, `${name} ${formatTime(at, scene.zone, digitsOf(scene.range)).slice(11)}`);
-      const half = flag.offsetWidth / 2;
-      const edge = this.root.clientWidth;
+      const half = this.widthOf(flag) / 2;
+      const edge = this.size!.width;
       flag.style.marginLeft = `${Math.max(-half, -x) - Math.max(0, x + half - edge)}px`;
     });
+    this.drawNoted(place);
+  }
+
+  /** Flags of notes, between those of the cursors. */
+  private drawNoted(place: Place): void {
+    const { notes, range } = this.scene!;
+    const shown = notes.slice(0, FLAGS_MAX);
+    if (shown.length === 0 && this.flags.length === 0) return;
+    const taken = [...this.marks.children].map((mark) => {
+      const { style, firstElementChild } = mark as HTMLElement;
+      const { marginLeft } = (firstElementChild as HTMLElement).style;
+      const left = parseFloat(style.left) + parseFloat(marginLeft || "0");
+      return { left, right: left + this.widthOf(firstElementChild as HTMLElement) };
+    });
+    const ruler = this.paper.getContext("2d")!;
+    ruler.font = BOLD;
+    const wanted = shown.map(({ from, text }) => ({
+      x: Math.round(place.left + Math.max(0, partOf(from, range)) * place.width),
+      width: Math.ceil(ruler.measureText(text).width) + FLAG_PADDING,
+    }));
+    const flags = placed(wanted, taken, this.size!.width);
+    this.flags = shown.map((mark, i) => ({ mark, flag: flags[i]! }));
+    while (this.noted.childElementCount > shown.length) this.noted.lastElementChild!.remove();
+    while (this.noted.childElementCount < shown.length) this.noted.append(this.noteFlag());
+    this.flags.forEach(({ mark, flag }, i) => {
+      const element = this.noted.children[i] as HTMLElement;
+      element.style.left = `${flag.left}px`;
+      element.style.width = `${flag.width}px`;
+      element.hidden = flag.width === 0;
+      element.classList.toggle("is-bare", !flag.hasText);
+      if (element.title !== mark.note.text) {
+        element.title = mark.note.text;
+        element.setAttribute("aria-label", wordOf.readNote(mark.text));
+      }
+      setText(element, flag.hasText ? mark.text : "");
+    });
+  }
+
+  private noteFlag(): HTMLElement {
+    const flag = h("button", {
+      type: "button",
+      class: "note-flag",
+      tabindex: "-1",
+      click: () => {
+        const found = this.flags[[...this.noted.children].indexOf(flag)];
+        if (found) this.actions.note(found.mark);
+      },
+    });
+    return flag;
   }
 
   /** What follows the cursor: its line, its time, and a dot at each value. */
@@ -247,7 +357,8 @@ export class Plot {
     const { scene, place } = this;
     if (!scene || !place) return;
     const ratio = devicePixelRatio;
-    sized(this.glass, this.root.clientWidth, place.height, ratio);
+    const width = this.size!.width;
+    sized(this.glass, width, place.height, ratio);
     const context = this.glass.getContext("2d")!;
     const at = this.hover;
     this.pill.hidden = at === null;
@@ -263,8 +374,8 @@ export class Plot {
         (place.bottom - FLAGS + 4) * ratio,
       );
       setText(this.pill, formatTime(at, scene.zone, digitsOf(scene.range)).slice(11));
-      const half = this.pill.offsetWidth / 2;
-      const most = this.root.clientWidth - half - 2;
+      const half = this.widthOf(this.pill) / 2;
+      const most = width - half - 2;
       this.pill.style.left = `${Math.min(Math.max(x, half + 2), most)}px`;
     }
     if (dotted <= scene.known) drawDots(context, scene, place, dotted, x, ratio);
@@ -306,6 +417,26 @@ export class Plot {
     const found = band ?? lane;
     return found ? { trace: found.trace, text: bandAt(found.trace, at, scene) } : null;
   }
+}
+
+function rugTop({ top, height }: Place["panes"][0]): number {
+  return top + height + GAP;
+}
+
+/** Where the panes stand, in canvas pixels. */
+function layeredOf(place: Place, ratio: number, down: number) {
+  const boxes = place.panes.map((at): Box => ({
+    ...{ pane: at.pane, top: at.top * ratio, height: at.height * ratio },
+    ...{ rugTop: rugTop(at) * ratio, rugHeight: RUG * ratio },
+  }));
+  return { area: { left: place.left * ratio, width: place.width * ratio, down }, boxes };
+}
+
+/** Calls back when the browser has nothing else to do, with how many milliseconds that is for. */
+function whenIdle(callback: (rest: () => number) => void): void {
+  // Not every browser tells.
+  if (!("requestIdleCallback" in window)) setTimeout(() => callback(() => 0), UNTOLD_MILLIS);
+  else window.requestIdleCallback((idle) => callback(() => idle.timeRemaining()));
 }
 
 function sized(canvas: HTMLCanvasElement, width: number, height: number, ratio: number): void {
@@ -370,48 +501,83 @@ function placeOf(scene: Scene, width: number, room: number): Place {
   };
 }
 
-function drawScene(context: CanvasRenderingContext2D, scene: Scene, place: Place, ratio: number): void {
+function drawScene(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  place: Place,
+  ratio: number,
+  layer: Layer | null = null,
+): void {
+  const area = { left: place.left * ratio, width: place.width * ratio };
   const frame = (top: number, height: number) =>
-    frameOf(
-      context,
-      { left: place.left * ratio, top: top * ratio, width: place.width * ratio, height: height * ratio },
-      scene.range,
-      ratio,
-    );
+    frameOf(context, { ...area, top: top * ratio, height: height * ratio }, scene.range, ratio);
   const times = timeTicks(scene.range, Math.max(2, place.width / TIME_SPACE), scene.zone);
   for (const { pane, top, height } of place.panes) {
     const box = frame(top, height);
-    drawPane(box, pane, scene, times);
-    drawRug(
-      frame(top + height + GAP, RUG),
-      pane.scales.flatMap((scale) => scale.traces),
-      scene,
-    );
+    drawGrid(box, pane, scene.palette, times);
+    drawTitle(box, pane, scene.palette);
+    clipped(box, () => drawSilence(box, scene));
   }
+  // At rest nothing is shifted: a live view moves on by parts of a pixel.
+  if (layer && scene.moving) {
+    const { area, boxes } = layeredOf(place, ratio, context.canvas.height);
+    layer.show(context, scene, area, boxes, ratio);
+  } else
+    for (const at of place.panes)
+      drawMoving(frame(at.top, at.height), frame(rugTop(at), RUG), at.pane, scene);
+  for (const { pane, top, height } of place.panes) drawLimitsOf(frame(top, height), pane, scene);
   for (const { trace, top } of place.lanes) drawLane(frame(top, LANE), trace, scene);
   for (const { trace, top } of place.bands) drawBand(frame(top, BAND), trace, scene);
+  drawNotes(frame(FLAGS, place.bottom - FLAGS), scene);
 }
 
-function drawPane(frame: Frame, pane: Pane, scene: Scene, times: number[]): void {
-  const { context, ratio } = frame;
-  const { palette } = scene;
-  drawGrid(frame, pane, palette, times);
-  drawTitle(frame, pane, palette);
-  clipped(frame, () => {
-    drawSilence(frame, scene);
-    drawGaps(frame, pane, scene);
-    for (const scale of pane.scales) {
-      const yOf = mapper(frame, scale);
-      for (const trace of scale.traces) {
-        const until = Math.min(knownUntil(trace, scene.known), scene.range.to);
-        const strong = trace === scene.pointed;
-        const dimmed = scene.pointed !== null && !strong;
-        drawTrace(frame, trace, { yOf, palette, until, strong, dimmed });
-        if (strong || trace.look.limits) drawLimits(frame, trace, scale, yOf, palette);
-      }
+/** A line through everything where a note stands, and a bar above what it is about if that is a stretch. */
+function drawNotes(frame: Frame, { notes, range, palette }: Scene): void {
+  const { context, ratio, left, width, top, height } = frame;
+  context.fillStyle = palette.text;
+  for (const { from, to } of notes) {
+    const x0 = Math.max(frame.xOf(from), left);
+    if (to !== null) {
+      const x1 = Math.min(Math.max(frame.xOf(to), x0 + ratio), left + width);
+      context.globalAlpha = NOTE_SHADE;
+      context.fillRect(x0, top, x1 - x0, height);
+      context.globalAlpha = 1;
+      context.fillRect(x0, top - 3 * ratio, x1 - x0, 3 * ratio);
     }
-  });
-  context.lineWidth = ratio;
+    if (from < range.from || from > range.to) continue;
+    context.globalAlpha = NOTE_LINE;
+    context.fillRect(Math.round(x0), top - 4 * ratio, ratio, height + 4 * ratio);
+    context.globalAlpha = 1;
+  }
+}
+
+/** The flags of notes, for pictures: on the page they are buttons. */
+function drawFlags(
+  context: CanvasRenderingContext2D,
+  flags: { mark: NoteMark; flag: Flag }[],
+  palette: Palette,
+  ratio: number,
+): void {
+  context.font = scaled(BOLD, ratio);
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  for (const { mark, flag } of flags) {
+    if (flag.width === 0) continue;
+    context.fillStyle = palette.text;
+    context.fillRect(flag.left * ratio, ratio, flag.width * ratio, 16 * ratio);
+    if (!flag.hasText) continue;
+    context.fillStyle = palette.back;
+    const text = cutEnd(context, mark.text, (flag.width - FLAG_PADDING) * ratio);
+    context.fillText(text, (flag.left + 8) * ratio, 9.5 * ratio);
+  }
+}
+
+function drawLimitsOf(frame: Frame, pane: Pane, scene: Scene): void {
+  for (const scale of pane.scales)
+    for (const trace of scale.traces)
+      if (trace === scene.pointed || trace.look.limits)
+        clipped(frame, () => drawLimits(frame, trace, scale, mapper(frame, scale), scene.palette));
+  frame.context.lineWidth = frame.ratio;
 }
 
 function drawGrid(frame: Frame, pane: Pane, palette: Palette, times: number[]): void {
@@ -466,29 +632,6 @@ function drawTitle(frame: Frame, pane: Pane, palette: Palette): void {
     context.textAlign = i === 0 ? "left" : "right";
     const x = i === 0 ? frame.left + 22 * ratio : frame.left + frame.width;
     context.fillText(cutMiddle(context, titleOf(scale), room), x, y);
-  });
-}
-
-/** Hatched where nobody recorded, with an edge in the colour of each PV concerned. */
-function drawGaps(frame: Frame, pane: Pane, scene: Scene): void {
-  const { context, ratio } = frame;
-  const traces = pane.scales.flatMap((scale) => scale.traces);
-  traces.forEach((trace, nth) => {
-    trace.holes.from.forEach((from, i) => {
-      const to = Math.min(trace.holes.to[i]!, scene.known);
-      // What several PVs lack is hatched once.
-      const isHatched = traces
-        .slice(0, nth)
-        .some(({ holes }) =>
-          holes.from.some((f, j) => f <= from && Math.min(holes.to[j]!, scene.known) >= to),
-        );
-      if (!isHatched) hatch(frame, from, to, scene.palette.hatch);
-      const x0 = Math.max(frame.xOf(from), frame.left);
-      const x1 = Math.min(Math.max(frame.xOf(to), x0 + 2 * ratio), frame.left + frame.width);
-      if (x1 <= x0) return;
-      context.fillStyle = scene.palette.trace(trace.colour).stroke;
-      context.fillRect(x0, frame.top + nth * 3 * ratio, x1 - x0, 3 * ratio);
-    });
   });
 }
 
@@ -614,15 +757,6 @@ function scaled(font: string, ratio: number): string {
 
 function minus(text: string): string {
   return text.replace(/^-/, "−");
-}
-
-/** Where values of an axis are within a frame. */
-export function mapper(frame: Frame, scale: ValueScale): (y: number) => number {
-  const toScale = scale.log ? (y: number) => Math.log10(Math.max(y, 1e-300)) : (y: number) => y;
-  const [low, high] = scale.range.map(toScale) as [number, number];
-  const perUnit = frame.height / (high - low);
-  const bottom = frame.top + frame.height;
-  return (y) => Math.min(Math.max(bottom - (toScale(y) - low) * perUnit, frame.top - 4000), bottom + 4000);
 }
 
 /** Plain where nobody knows yet: behind the last answer of an archiver that is silent. */

@@ -3,7 +3,7 @@
 import type { Right } from "./api.ts";
 import { h } from "./dom.ts";
 import { bytesText } from "./pv_order.ts";
-import type { Verb } from "./sheet.ts";
+import type { Verb } from "./sheet_forms.ts";
 import { manageWords as words } from "./words.ts";
 
 /** The orders over what is marked, and what one must be allowed for each. */
@@ -29,7 +29,8 @@ export interface Marked {
 
 export interface BulkActions {
   may(right: Right): boolean;
-  order(verb: Verb, names: string[]): void;
+  /** `bytes` is what they take a day, as far as it is known. */
+  order(verb: Verb, names: string[], bytes: number): void;
   details(name: string): void;
   markAll(): void;
   unmark(): void;
@@ -49,7 +50,7 @@ export class Bulk {
       ...(bytes > 0 ? [h("span", { class: "faint" }, words.together(bytesText(bytes)))] : []),
       ...(count < total ? [this.button(words.markAll(total), { class: "rest" }, this.actions.markAll)] : []),
       h("span", { class: "space" }),
-      ...this.verbs(names),
+      ...this.verbs(names, bytes),
       ...(isOne
         ? [this.button(words.details, { "data-show": "details" }, () => this.actions.details(names[0]!))]
         : []),
@@ -58,11 +59,11 @@ export class Bulk {
     );
   }
 
-  private verbs(names: string[]): HTMLElement[] {
+  private verbs(names: string[], bytes: number): HTMLElement[] {
     return VERBS.filter(
       ([verb, right]) => this.actions.may(right) && (verb !== "rename" || names.length === 1),
     ).map(([verb]) =>
-      this.button(words.verbs[verb], { "data-verb": verb }, () => this.actions.order(verb, names)),
+      this.button(words.verbs[verb], { "data-verb": verb }, () => this.actions.order(verb, names, bytes)),
     );
   }
 

@@ -53,7 +53,7 @@ export function rowOf(pv: Pv | null, state: RowState): HTMLElement {
         pv.name,
       ),
     ),
-    cell("state", h("span", { "data-state": pv.state }, words.states[pv.state])),
+    cell("state", h("span", { "data-state": pv.state, title: pv.unanswered ?? "" }, words.states[pv.state])),
     cell("since", Number.isFinite(since) ? formatDuration(Math.max(0, now - since)) : ""),
     cell("how", pv.method === "scan" ? words.every(pv.period ?? 0) : words.everyChange),
     cell("type", pv.type ?? ""),

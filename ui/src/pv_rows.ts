@@ -1,6 +1,6 @@
 // The rows of the table of all PVs: by names a page at a time as they come in sight, else all that fit, and what each costs.
 
-import { ApiError, isAbort, pagePvs, type Pv } from "./api.ts";
+import { ApiError, isAbort, pagePvs, type Missing, type Pv, type PvList } from "./api.ts";
 import { inParts, patternOf } from "./list.ts";
 import { getCosts, inOrder, SORTED_MAX, type Cost } from "./pv_order.ts";
 import type { Filter } from "./pv_table.ts";
@@ -35,6 +35,8 @@ export class PvRows {
   isKnown = false;
   /** How many fit the filter, of which only the first were sorted. */
   beyond = 0;
+  /** What the rows are made without, by the last answer. */
+  missing: Missing[] | undefined;
   /** Names of a pasted list that the archive does not know. */
   lacking: string[] = [];
   costs = new Map<string, Cost>();
@@ -85,11 +87,14 @@ export class PvRows {
     if (this.isSorting) return;
     this.isSorting = true;
     const { sort, list, match, state } = this.filter;
+    const isOutdated = () => {
+      const now = this.filter;
+      return now.sort !== sort || now.list !== list || now.match !== match || now.state !== state;
+    };
     try {
       if (sort?.key === "rate" || sort?.key === "bytes") await this.askCosts();
       const { found, total } = list ? await this.listed(list) : await this.first();
-      const now = this.filter;
-      if (now.sort !== sort || now.list !== list || now.match !== match || now.state !== state) return;
+      if (isOutdated()) return;
       this.sorted = sort ? inOrder(found, sort, this.costs) : found;
       this.beyond = total - found.length;
       this.total = found.length;
@@ -100,6 +105,8 @@ export class PvRows {
       this.news.failed(error);
     } finally {
       this.isSorting = false;
+      // What is wanted meanwhile could not be asked for: whoever shows it asks now.
+      if (isOutdated()) this.news.changed();
     }
     this.news.whole();
   }
@@ -110,6 +117,7 @@ export class PvRows {
     let total = Infinity;
     while (found.length < Math.min(total, SORTED_MAX)) {
       const page = await pagePvs({ ...this.filter, offset: found.length, limit: NAMES_PAGE });
+      this.missing = page.incomplete;
       total = page.total;
       found.push(...page.pvs);
       if (page.pvs.length === 0) break;
@@ -124,12 +132,13 @@ export class PvRows {
     const parts = inParts(list);
     const worker = async () => {
       for (let part = parts.shift(); part; part = parts.shift()) {
-        const { pvs } = await pagePvs({
+        const { pvs, incomplete } = await pagePvs({
           match: patternOf(part),
           state: this.filter.state,
           offset: 0,
           limit: NAMES_PAGE,
         });
+        this.missing = incomplete;
         for (const pv of pvs) if (wanted.has(pv.name)) found.set(pv.name, pv);
       }
     };
@@ -172,9 +181,7 @@ export class PvRows {
     const { sorted } = this;
     const { list } = this.filter;
     try {
-      const pvs = list
-        ? (await this.listed(list)).found
-        : (await pagePvs({ ...this.filter, offset: 0, limit: NAMES_PAGE })).pvs;
+      const pvs = list ? (await this.listed(list)).found : (await this.firstPage()).pvs;
       const news = new Map(pvs.map((pv) => [pv.name, pv]));
       if (this.sorted !== sorted) return;
       this.sorted = sorted.map((pv) => news.get(pv.name) ?? pv);
@@ -182,6 +189,12 @@ export class PvRows {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
     }
+  }
+
+  private async firstPage(): Promise<PvList> {
+    const page = await pagePvs({ ...this.filter, offset: 0, limit: NAMES_PAGE });
+    this.missing = page.incomplete;
+    return page;
   }
 
   at(index: number): Pv | null {
@@ -194,11 +207,12 @@ export class PvRows {
     const controller = new AbortController();
     this.asked.set(page, controller);
     try {
-      const { total, pvs } = await pagePvs(
+      const { total, pvs, incomplete } = await pagePvs(
         { ...this.filter, offset: page * PAGE, limit: PAGE },
         controller.signal,
       );
       if (controller.signal.aborted) return;
+      this.missing = incomplete;
       this.pages.set(page, pvs);
       this.total = total;
       this.isKnown = true;

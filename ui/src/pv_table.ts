@@ -1,18 +1,20 @@
 // The table of all PVs at /manage: only the rows in sight are there; some are marked, and the bar below orders over these.
 
-import { ApiError, type Pv, type PvState, type Right, type Status } from "./api.ts";
+import { ApiError, type Pv, type Right, type StateFilter, type Status } from "./api.ts";
 import { counted, h, setText } from "./dom.ts";
 import { download, quoted } from "./file.ts";
 import { readList } from "./list.ts";
+import { missingNote } from "./missing.ts";
 import { Bulk } from "./pv_bulk.ts";
 import { FALLING, isSortKey, type SortKey } from "./pv_order.ts";
 import { rowOf } from "./pv_row.ts";
 import { PvRows } from "./pv_rows.ts";
-import type { Verb } from "./sheet.ts";
+import type { Verb } from "./sheet_forms.ts";
 import type { Zone } from "./time.ts";
 import { manageWords as words } from "./words.ts";
 
-export const STATES: (PvState | "any")[] = ["any", "connected", "disconnected", "searching", "paused"];
+/** The last is there only where nobody answers for some PVs. */
+export const STATES: StateFilter[] = ["any", "connected", "disconnected", "searching", "paused", "unknown"];
 const ROW = 30;
 /** No browser draws an element that is higher; beyond it the bar moves more than a row a pixel. */
 const HEIGHT_MAX = 15_000_000;
@@ -26,7 +28,7 @@ export interface Sort {
 
 export interface Filter {
   match: string;
-  state: PvState | "any";
+  state: StateFilter;
   /** None: by name, as the archiver gives them. */
   sort: Sort | null;
   /** A list of names that was pasted. */
@@ -38,7 +40,7 @@ export interface TableActions {
   zone(): Zone;
   now(): number;
   details(name: string): void;
-  order(verb: Verb, names: string[]): void;
+  order(verb: Verb, names: string[], bytes: number): void;
   /** The filter has changed. */
   narrowed(): void;
   status(): Status | null;
@@ -55,6 +57,8 @@ export class PvTable {
   });
   private facets = h("div", { class: "facets", role: "group", "aria-label": words.stateFacet });
   private told = h("span", { class: "told", role: "status" });
+  private missing = missingNote();
+  private isMissing = false;
   private scroller = h("div", {
     class: "rows-scroll",
     tabindex: "0",
@@ -84,7 +88,7 @@ export class PvTable {
       failed: (error) => this.sayError(error),
     });
     this.bulk = new Bulk({
-      ...{ may: (right) => actions.may(right), order: (verb, names) => actions.order(verb, names) },
+      ...{ may: (right) => actions.may(right), order: actions.order },
       ...{ details: (name) => actions.details(name), markAll: () => void this.markAll() },
       unmark: () => this.unmark(),
     });
@@ -105,6 +109,7 @@ export class PvTable {
         { class: "table-side" },
         h("div", { class: "tools" }, this.search, this.told, csv),
         this.error,
+        this.missing.element,
         this.scroller,
         this.bulk.element,
       ),
@@ -209,8 +214,12 @@ export class PvTable {
 
   counts(): void {
     const status = this.actions.status();
-    const buttons = STATES.map((state) => {
-      const count = status ? (state === "any" ? status.pvs.total : status.pvs[state]) : null;
+    const shown = STATES.filter(
+      (state) => state !== "unknown" || this.isMissing || this.filter.state === state,
+    );
+    const buttons = shown.map((state) => {
+      const count =
+        !status || state === "unknown" ? null : state === "any" ? status.pvs.total : status.pvs[state];
       return h(
         "button",
         {
@@ -234,6 +243,8 @@ export class PvTable {
     const text = event.clipboardData?.getData("text") ?? "";
     if (!text.trim().includes("\n")) return;
     event.preventDefault();
+    // What was typed before is not looked for any more.
+    window.clearTimeout(this.timer);
     const names = readList(text)
       .filter((line) => line.reason === null)
       .map((line) => line.name.replace(/^(ca|pva):\/\//, ""));
@@ -275,6 +286,7 @@ export class PvTable {
     this.scroller.setAttribute("aria-rowcount", String(total + 1));
     const [first, last] = this.inSight();
     if (this.error.hidden) rows.need(first, last);
+    this.showMissing();
     setText(this.told, isKnown ? words.told(total, marked.size) + this.beyondText() : "…");
     const shown: HTMLElement[] = [];
     for (let index = first; index <= last && index < total; index++) shown.push(this.row(index));
@@ -285,6 +297,16 @@ export class PvTable {
     const isThere = total > 0 && this.active >= first && this.active <= last;
     if (isThere) this.scroller.setAttribute("aria-activedescendant", `pv-row-${this.active}`);
     else this.scroller.removeAttribute("aria-activedescendant");
+  }
+
+  /** What the list is made without is said, and such PVs can be looked at alone. */
+  private showMissing(): void {
+    const { missing } = this.rows;
+    this.missing.show(missing);
+    const isMissing = missing !== undefined && missing.length > 0;
+    if (isMissing === this.isMissing) return;
+    this.isMissing = isMissing;
+    this.counts();
   }
 
   private beyondText(): string {
@@ -328,6 +350,8 @@ export class PvTable {
   }
 
   private key(event: KeyboardEvent): void {
+    // A head of a column, or a link, is pressed itself.
+    if ((event.key === "Enter" || event.key === " ") && event.target !== this.scroller) return;
     const room = Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - 2);
     const by: number | undefined = {
       ArrowDown: 1,

@@ -2,8 +2,9 @@
 
 import type { Json } from "./api.ts";
 import type { Instant } from "./time.ts";
+import { lastAtOrBefore } from "./rows.ts";
 import type { Range } from "./state.ts";
-import { gapsAt, lastAtOrBefore, sampleParts, type Trace } from "./trace.ts";
+import { gapsAt, sampleParts, type Trace } from "./trace.ts";
 import type { Gap, Samples } from "./decode.ts";
 
 export interface Reading {

@@ -2,6 +2,7 @@
 
 import { byId, h } from "./dom.ts";
 import { COLOURS, PLAIN, readFix, type Join, type Look, type Side } from "./look.ts";
+import { isPv, titleOfName } from "./source.ts";
 import type { Palette } from "./style.ts";
 import { settingsWords as words } from "./words.ts";
 
@@ -12,6 +13,8 @@ export interface SettingsActions {
   panes(): string[];
   colour(name: string): number;
   palette(): Palette;
+  /** Lays the PV of so long before over it; not where that is no length of time. */
+  layOver(name: string, by: string): boolean;
 }
 
 const WIDTHS = [1, 1.5, 2, 3, 4];
@@ -41,7 +44,7 @@ export class Settings {
       this.dialog.querySelector<HTMLElement>("select")?.focus();
     };
     this.dialog.replaceChildren(
-      h("header", {}, h("h2", { id: "settings-title" }, words.title(name)), close),
+      h("header", {}, h("h2", { id: "settings-title" }, words.title(titleOfName(name))), close),
       h(
         "div",
         { class: "fields" },
@@ -67,6 +70,7 @@ export class Settings {
         this.ends(look, set),
         check(words.log, look.log, (log) => set({ log })),
         check(words.limits, look.limits, (limits) => set({ limits })),
+        ...(isPv(name) ? [this.over(name)] : []),
       ),
       h(
         "p",
@@ -97,6 +101,25 @@ export class Settings {
       return h("label", {}, input, swatch);
     });
     return h("fieldset", { class: "colours" }, h("legend", {}, words.colour), ...buttons);
+  }
+
+  /** The same PV at another time. */
+  private over(name: string): HTMLElement {
+    const said = h("span", { class: "said", role: "alert" });
+    const lay = (by: string) => {
+      if (this.actions.layOver(name, by)) this.dialog.close();
+      else said.textContent = words.noLength;
+    };
+    const buttons = words.overs.map(([by, text]) =>
+      h("button", { type: "button", "data-over": by, click: () => lay(by) }, text),
+    );
+    const field = h("input", { type: "text", size: "8", placeholder: "-3d", "aria-label": words.overBy });
+    field.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      lay(field.value);
+    });
+    return h("fieldset", { class: "over-times" }, h("legend", {}, words.over), ...buttons, field, said);
   }
 
   private ends(look: Look, set: (change: Partial<Look>) => void): HTMLElement {

@@ -7,6 +7,7 @@ import { readingOver } from "./reading.ts";
 import { toQuery, type Range, type View } from "./state.ts";
 import { formatTime, iso } from "./time.ts";
 import type { Trace } from "./trace.ts";
+import { viewSaver } from "./view_saver.ts";
 import { shareWords as words } from "./words.ts";
 
 export interface Shared {
@@ -22,15 +23,14 @@ export interface Shared {
   svg(): string;
 }
 
-/** An aligned table has about so many rows. */
-const ROWS = 1000;
-const PERIODS = [0.001, 0.01, 0.1, 1, 10, 60, 600, 3600, 86_400];
-
 export class Share {
   private dialog = byId<HTMLDialogElement>("share");
   private said = h("p", { class: "said", role: "status" });
 
-  constructor(private shared: () => Shared | null) {}
+  constructor(
+    private shared: () => Shared | null,
+    private actions: { now(): number; mayRead(): boolean; who(): string | null },
+  ) {}
 
   open(): void {
     const shared = this.shared();
@@ -47,26 +47,39 @@ export class Share {
       this.dialog.replaceChildren(
         head,
         ...this.links(shared),
-        ...this.programs(shared),
+        this.exports(shared),
         ...this.files(shared),
+        ...this.programs(shared),
         this.said,
       );
     if (!this.dialog.open) this.dialog.showModal();
   }
 
-  private links({ view, range }: Shared): HTMLElement[] {
+  private links(shared: Shared): HTMLElement[] {
+    const { view, range } = shared;
     const of = (change: Partial<View>) =>
       new URL(`?${toQuery({ ...view, theme: "system", ...change })}`, location.href).href;
     const fixed = of({ span: { kind: "fixed", range } });
     const live = of({ span: { kind: "live", seconds: range.to - range.from }, pinned: null, second: null });
     const field = h("input", { type: "text", readonly: true, "aria-label": words.link });
     field.value = fixed;
+    // What a named view shows; the field may say its short link by then.
+    let chosen = new URL(fixed).search.slice(1);
     const choice = (name: string, text: string, url: string) => {
-      const input = h("input", { type: "radio", name: "link", change: () => (field.value = url) });
+      const take = () => {
+        field.value = url;
+        chosen = new URL(url).search.slice(1);
+      };
+      const input = h("input", { type: "radio", name: "link", change: take });
       input.checked = name === "fixed";
       return h("label", { class: "check" }, input, text);
     };
     const embedded = of({ span: { kind: "live", seconds: range.to - range.from }, frame: "embed" });
+    const saver = viewSaver({
+      query: () => chosen,
+      pvs: namesOf(shared),
+      saved: (link) => (field.value = link),
+    });
     return [
       h("h3", {}, words.link),
       h(
@@ -80,12 +93,9 @@ export class Share {
         "p",
         { class: "copied" },
         field,
-        h(
-          "button",
-          { type: "button", class: "primary", click: () => void this.copy(field.value, field) },
-          words.copyLink,
-        ),
+        h("button", { type: "button", click: () => void this.copy(field.value, field) }, words.copyLink),
       ),
+      saver,
     ];
   }
 
@@ -116,19 +126,31 @@ export class Share {
     const png = () =>
       shared.picture(2).toBlob((blob) => blob && download("plot.png", "image/png", blob), "image/png");
     const svg = () => download("plot.svg", "image/svg+xml", shared.svg());
-    const link = (text: string, url: string) => h("a", { class: "button", href: url, download: "" }, text);
     return [
       h("h3", {}, words.download),
       h("p", {}, words.samples(count, isLeast)),
       h(
         "p",
         { class: "actions" },
-        link(words.csv, samplesUrl(shared)),
-        link(words.aligned, alignedUrl(shared)),
         h("button", { type: "button", "data-save": "png", click: png }, words.png),
         h("button", { type: "button", "data-save": "svg", click: svg }, words.svg),
       ),
     ];
+  }
+
+  /** What makes files of the view; it comes when the dialog is opened. Who may read nothing orders nothing. */
+  private exports(shared: Shared): HTMLElement {
+    const place = h("div");
+    const names = namesOf(shared);
+    if (names.length === 0 || !this.actions.mayRead()) return place;
+    const isOpen = () => this.dialog.open && place.isConnected;
+    void import("./export_form.ts").then(({ ExportForm }) => {
+      const leftOut = shared.traces.length - names.length;
+      const { range } = shared;
+      const of = { names, range, leftOut, isOpen, now: this.actions.now, who: this.actions.who() };
+      place.replaceChildren(new ExportForm(of).element);
+    });
+    return place;
   }
 
   private async copy(text: string, field: HTMLInputElement | HTMLTextAreaElement): Promise<void> {
@@ -145,7 +167,9 @@ export class Share {
 }
 
 function namesOf({ traces }: Shared): string[] {
-  return traces.filter((trace) => !trace.hidden && !trace.unknown).map(({ name }) => name);
+  return traces
+    .filter((trace) => trace.source.kind === "pv" && !trace.hidden && !trace.unknown)
+    .map(({ name }) => name);
 }
 
 function query(shared: Shared): string {
@@ -155,12 +179,6 @@ function query(shared: Shared): string {
 
 export function samplesUrl(shared: Shared): string {
   return `api/v1/samples?${query(shared)}&format=csv`;
-}
-
-export function alignedUrl(shared: Shared): string {
-  const seconds = shared.range.to - shared.range.from;
-  const period = PERIODS.find((period) => seconds / period <= ROWS) ?? PERIODS.at(-1)!;
-  return `api/v1/aligned?${query(shared)}&period=${period}&format=csv`;
 }
 
 /** A program that gets the samples of the view. JSON's strings are Python's, too. */
@@ -208,12 +226,14 @@ export function plotOf(shared: Shared): string {
       `<min>${scale.range[0]}</min><max>${scale.range[1]}</max><autoscale>${!scale.fixed}</autoscale><log_scale>${scale.log}</log_scale></axis>`,
   );
   const pvs = scales.flatMap((scale, i) =>
-    scale.traces.map(
-      (trace) =>
-        `    <pv><display_name>${escaped(trace.name)}</display_name><visible>true</visible><name>${escaped(trace.name)}</name><axis>${i}</axis>` +
-        `${colour(trace)}<trace_type>AREA</trace_type><linewidth>2</linewidth><period>0.0</period><request>OPTIMIZED</request>` +
-        `<archive><name>pvark</name><url>${escaped(archive)}</url></archive></pv>`,
-    ),
+    scale.traces
+      .filter(({ source }) => source.kind === "pv")
+      .map(
+        (trace) =>
+          `    <pv><display_name>${escaped(trace.name)}</display_name><visible>true</visible><name>${escaped(trace.name)}</name><axis>${i}</axis>` +
+          `${colour(trace)}<trace_type>AREA</trace_type><linewidth>2</linewidth><period>0.0</period><request>OPTIMIZED</request>` +
+          `<archive><name>pvark</name><url>${escaped(archive)}</url></archive></pv>`,
+      ),
   );
   const isLive = view.span.kind === "live";
   const start = isLive ? `-${Math.round(range.to - range.from)} seconds` : time(range.from);

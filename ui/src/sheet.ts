@@ -1,75 +1,60 @@
-// The sheet of an order over many PVs: what it does, to how many and which, what follows, then the button; afterwards what came of it, and undo.
+// The sheet of an order over many PVs: what it would do, to how many and which, what follows, then the button; afterwards what came of it, and undo.
 
-import {
-  ApiError,
-  changePvs,
-  getGroups,
-  getPolicies,
-  getPv,
-  removePvs,
-  renamePv,
-  restorePvs,
-  switchPvs,
-  type Moved,
-  type PvDetail,
-} from "./api.ts";
-import { LOOKED_AT_MAX, readBand, wouldKeep, type Band } from "./deadband.ts";
+import { ApiError, renamePv } from "./api.ts";
 import { byId, counted, h, setText } from "./dom.ts";
+import {
+  foresee,
+  foreseeUndo,
+  give,
+  justGiven,
+  newestOrder,
+  ORDER_MAX,
+  refusedOf,
+  takeBack,
+  type Moved,
+  type Order,
+  type Outcome,
+  type Undoable,
+  type Undoing,
+} from "./orders.ts";
+import { bytesText } from "./pv_order.ts";
+import { formOf, type Form, type Renaming, type Verb } from "./sheet_forms.ts";
+import { formatTime, type Zone } from "./time.ts";
 import { pvsText, sheetWords as words } from "./words.ts";
 
-export type Verb = "pause" | "resume" | "policy" | "groups" | "rename" | "remove" | "restore";
-
-/** Orders over more go in parts of so many, so that their progress can be told. */
-const PART = 2000;
-/** A removal is one change, as far as the archiver takes it. */
-const WHOLE = 100_000;
-/** Groups are given beside what each PV has, which is asked for one by one. */
-const GROUPS_MAX = 500;
-/** The archiver knows no dead band of 0. */
-const NO_BAND = 1e-300;
 /** So many names are told. */
 const NAMES_TOLD = 3;
 /** So many refusals are told. */
 const REFUSED_TOLD = 200;
+/** A plan is asked for once typing has rested so long. */
+const TYPING_MILLIS = 300;
 
-/** What an order does with some of the PVs. */
-type Act = (names: string[]) => Promise<Moved[]>;
-
-interface Order {
-  part: number;
-  act: Act;
-  /** What takes it back; none where nothing does. */
-  back: { verb: Verb; act: Act } | null;
+export interface SheetActions {
+  /** Something was changed. */
+  done(): void;
+  zone(): Zone;
+  now(): number;
 }
-
-/** What is asked for in the sheet, and the order that follows from it, or why none does. */
-interface Form {
-  fields: HTMLElement[];
-  order(): Order | string;
-}
-
-const pause: Act = (names) => switchPvs(names, "pause");
-const resume: Act = (names) => switchPvs(names, "resume");
 
 export class Sheet {
   private dialog = byId<HTMLDialogElement>("sheet-dialog");
   private wrong = h("p", { class: "said", role: "alert" });
+  private planning: AbortController | null = null;
+  private timer = 0;
 
   constructor(
-    private done: () => void,
+    private actions: SheetActions,
     private bar: HTMLElement,
-  ) {}
+  ) {
+    this.dialog.addEventListener("close", () => {
+      window.clearTimeout(this.timer);
+      this.planning?.abort();
+    });
+  }
 
-  /** Says beforehand what an order will do, and to how many PVs. */
-  async open(verb: Verb, names: string[]): Promise<void> {
-    setText(this.wrong, "");
-    const title = h("h2", { id: "sheet-title" }, words.titles[verb]);
-    const close = h(
-      "button",
-      { type: "button", "aria-label": "Close", click: () => this.dialog.close() },
-      "✕",
-    );
-    const head = h("header", {}, title, close);
+  /** Says beforehand what an order will do, and to how many PVs; `bytes` is what they take a day, where that is known. */
+  async open(verb: Verb, names: string[], bytes = 0): Promise<void> {
+    const head = this.head(words.titles[verb]);
     this.dialog.replaceChildren(head, h("p", { class: "hint" }, "…"));
     this.dialog.showModal();
     let form: Form;
@@ -79,87 +64,244 @@ export class Sheet {
       this.dialog.replaceChildren(head, h("p", { class: "is-error", role: "alert" }, sentence(error)));
       return;
     }
+    const plan = h("div", { class: "plan", role: "status" });
     const submit = h("button", { type: "submit", class: "primary" }, words.button(verb, names.length));
-    const body = h(
-      "form",
-      { class: "order", novalidate: true },
-      h(
-        "dl",
-        {},
-        h("dt", {}, words.what),
-        h("dd", {}, words.does[verb]),
-        h("dt", {}, words.toWhich),
-        h("dd", {}, whichText(names)),
-        h("dt", {}, words.follows),
-        h("dd", {}, words.then[verb]),
-        h("dt", {}, words.undone),
-        h("dd", {}, words.back[verb]),
-      ),
-      ...form.fields,
-      this.wrong,
-      h(
-        "p",
-        { class: "actions" },
-        h("button", { type: "button", click: () => this.dialog.close() }, words.cancel),
-        submit,
-      ),
-    );
-    body.addEventListener("submit", (event) => {
-      event.preventDefault();
+    const saves = bytes > 0 && (verb === "pause" || verb === "remove");
+    const facts: [string, string][] = [
+      [words.what, words.does[verb]],
+      [words.toWhich, whichText(names)],
+      [words.follows, words.then[verb]],
+      ...(saves ? [[words.saved, words.savesADay(bytesText(bytes))] as [string, string]] : []),
+      [words.undone, words.back[verb]],
+    ];
+    const body = this.form(facts, [...form.fields, plan], submit, () => {
       const order = form.order();
       if (typeof order === "string") return setText(this.wrong, order);
       this.dialog.close();
-      void this.carryOut(verb, names, order);
+      void ("path" in order ? this.carryOut(verb, names, order) : this.rename(order));
+    });
+    const foresee = () => {
+      setText(this.wrong, "");
+      const order = form.order();
+      if (typeof order === "string" || !("path" in order)) return plan.replaceChildren();
+      void this.foresee(verb, names, order, plan, submit);
+    };
+    body.addEventListener("input", () => {
+      // What the plan said was of other settings.
+      submit.disabled = false;
+      window.clearTimeout(this.timer);
+      this.timer = window.setTimeout(foresee, TYPING_MILLIS);
     });
     this.dialog.replaceChildren(head, body);
     (body.querySelector<HTMLElement>("select, input") ?? submit).focus();
+    foresee();
   }
 
+  /** Says beforehand what taking an order back will do. */
+  async openUndo(order: Undoable): Promise<void> {
+    const head = this.head(words.takeBackTitle);
+    this.dialog.replaceChildren(head, h("p", { class: "hint" }, "…"));
+    this.dialog.showModal();
+    try {
+      const plan = await foreseeUndo(order.number);
+      const submit = h("button", { type: "submit", class: "primary" }, words.takeBackButton(plan.changes));
+      submit.disabled = plan.changes === 0;
+      const refused = refusedOf(plan.pvs);
+      const changed = plan.pvs.filter((pv) => !refused.includes(pv)).map(({ name }) => name);
+      const facts: [string, string][] = [
+        [words.what, words.takesBack(order.action, order.by, this.dayOf(order.time))],
+        [words.toWhich, whichText(changed)],
+        [words.follows, words.asBefore],
+        [words.undone, words.takenBackAgain],
+      ];
+      const more = refused.length > 0 ? [this.refusals(words.staysAsItIs(refused.length), refused)] : [];
+      const body = this.form(facts, more, submit, () => {
+        this.dialog.close();
+        void this.undo(order.number);
+      });
+      this.dialog.replaceChildren(head, body);
+      submit.focus();
+    } catch (error) {
+      this.dialog.replaceChildren(head, h("p", { class: "is-error", role: "alert" }, sentence(error)));
+    }
+  }
+
+  private head(title: string): HTMLElement {
+    setText(this.wrong, "");
+    return h("header", {}, h("h2", { id: "sheet-title" }, title), this.close());
+  }
+
+  private close(): HTMLElement {
+    return h("button", { type: "button", "aria-label": "Close", click: () => this.dialog.close() }, "✕");
+  }
+
+  private form(
+    facts: [string, string][],
+    fields: HTMLElement[],
+    submit: HTMLButtonElement,
+    take: () => void,
+  ): HTMLFormElement {
+    const cancel = h("button", { type: "button", click: () => this.dialog.close() }, words.cancel);
+    const body = h(
+      "form",
+      { class: "order", novalidate: true },
+      h("dl", {}, ...facts.flatMap(([term, text]) => [h("dt", {}, term), h("dd", {}, text)])),
+      ...fields,
+      this.wrong,
+      h("p", { class: "actions" }, cancel, submit),
+    );
+    body.addEventListener("submit", (event) => {
+      event.preventDefault();
+      take();
+    });
+    return body;
+  }
+
+  /** Asks what an order would do, says it, and has the button count it. */
+  private async foresee(
+    verb: Verb,
+    names: string[],
+    order: Order,
+    said: HTMLElement,
+    submit: HTMLButtonElement,
+  ): Promise<void> {
+    this.planning?.abort();
+    const controller = new AbortController();
+    this.planning = controller;
+    said.replaceChildren(h("p", { class: "hint" }, words.planning));
+    try {
+      const { changes, pvs } = await foresee(order, names.slice(0, ORDER_MAX), controller.signal);
+      if (controller.signal.aborted) return;
+      const rest = Math.max(0, names.length - ORDER_MAX);
+      submit.disabled = changes + rest === 0;
+      setText(submit, words.button(verb, changes + rest));
+      const refused = refusedOf(pvs);
+      const text = h("p", {}, words.wouldChange(changes, names.length - rest, rest));
+      said.replaceChildren(
+        text,
+        ...(refused.length > 0 ? [this.refusals(words.wouldNot(refused.length), refused)] : []),
+      );
+    } catch (error) {
+      if (controller.signal.aborted) return;
+      said.replaceChildren(h("p", { class: "is-error", role: "alert" }, sentence(error)));
+    }
+  }
+
+  private refusals(title: string, refused: Moved[]): HTMLElement {
+    return h("details", {}, h("summary", {}, title), refusedList(refused));
+  }
+
+  /** Gives the order, at once for as many PVs as the archiver takes in one change, and looks how it can be taken back. */
   private async carryOut(verb: Verb, names: string[], order: Order): Promise<void> {
     const results: Moved[] = [];
-    const text = h("span");
-    this.say(text);
-    setText(text, words.progress(verb, 0, names.length, 0));
-    let broken: string | null = null;
-    for (let at = 0; at < names.length && broken === null; at += order.part) {
-      const part = names.slice(at, at + order.part);
+    let [broken, changes, since]: [string | null, number, number] = [null, 0, 0];
+    const undo: Undoable[] = [];
+    let isTraced = true;
+    this.say(h("span", {}, words.progress(verb, 0, names.length)));
+    for (let at = 0; at < names.length && broken === null; at += ORDER_MAX) {
+      const part = names.slice(at, at + ORDER_MAX);
+      let outcome: Outcome;
       try {
-        results.push(...(await order.act(part)));
+        since = await newestOrder();
+        outcome = await give(order, part);
       } catch (error) {
         broken = sentence(error);
+        break;
       }
-      setText(text, words.progress(verb, results.length, names.length, refusedOf(results).length));
+      results.push(...outcome.pvs);
+      changes += outcome.changes;
+      if (outcome.changes > 0) {
+        const given = await justGiven(since, order.actions, outcome.changes).catch(() => null);
+        if (given) undo.push(given);
+        else isTraced = false;
+      }
+      this.say(h("span", {}, words.progress(verb, results.length, names.length)));
     }
-    this.tell(verb, names.length, results, broken, order);
-    this.done();
+    this.tell(words.outcome(verb, changes), {
+      broken: broken === null ? null : words.broken(names.length - results.length, broken),
+      refused: refusedOf(results),
+      undo: isTraced ? undo : null,
+    });
+    this.actions.done();
   }
 
-  private tell(verb: Verb, asked: number, results: Moved[], broken: string | null, order: Order): void {
-    const refused = refusedOf(results);
-    const taken = results.filter((result) => !refused.includes(result)).map(({ name }) => name);
-    const parts: (Node | string)[] = [h("b", {}, words.outcome(verb, taken.length))];
-    if (broken !== null) parts.push(h("span", {}, words.broken(asked - results.length, broken)));
+  /** Takes an order back, the same way. */
+  private async undo(number: number): Promise<void> {
+    this.say(h("span", {}, words.takingBack));
+    let done: Undoing;
+    let again: Undoable | null = null;
+    try {
+      const since = await newestOrder();
+      done = await takeBack(number);
+      if (done.changes > 0) again = await justGiven(since, ["undone"], done.changes).catch(() => null);
+    } catch (error) {
+      this.tell(words.notTakenBack, { broken: sentence(error), refused: [], undo: [] });
+      return this.actions.done();
+    }
+    this.tell(words.takenBack(done.changes), {
+      ...{ broken: null, refused: refusedOf(done.pvs) },
+      undo: again ? [again] : done.changes > 0 ? null : [],
+    });
+    this.actions.done();
+  }
+
+  /** Another name is taken back by the name of before: the archiver does not list it. */
+  private async rename({ from, to, alias }: Renaming): Promise<void> {
+    this.say(h("span", {}, words.progress("rename", 0, 1)));
+    try {
+      await renamePv(from, to, alias);
+      const back = () => void this.rename({ from: to, to: from, alias: false });
+      this.say(
+        h("b", {}, words.outcome("rename", 1)),
+        h("span", { class: "space" }),
+        this.undoButton(words.undo, back),
+        this.hide(),
+      );
+    } catch (error) {
+      this.tell(words.outcome("rename", 0), { broken: sentence(error), refused: [], undo: [] });
+    }
+    this.actions.done();
+  }
+
+  /** Says what came of an order; `undo` are those that take it back, none where it cannot be told which these are. */
+  private tell(
+    outcome: string,
+    { broken, refused, undo }: { broken: string | null; refused: Moved[]; undo: Undoable[] | null },
+  ): void {
+    const parts: (Node | string)[] = [h("b", {}, outcome)];
+    if (broken !== null) parts.push(h("span", {}, broken));
     if (refused.length > 0)
       parts.push(
         h(
           "button",
-          { type: "button", click: () => this.showRefused(verb, refused) },
+          { type: "button", click: () => this.showRefused(refused) },
           words.refused(refused.length),
         ),
       );
-    const { back } = order;
-    if (back && taken.length > 0) {
-      const undo = () =>
-        void this.carryOut(back.verb, taken, { part: order.part, act: back.act, back: null });
+    parts.push(h("span", { class: "space" }));
+    if (undo === null) parts.push(h("a", { class: "button", href: "manage?part=undo" }, words.undoIsListed));
+    for (const order of undo ?? [])
       parts.push(
-        h("span", { class: "space" }),
-        h("button", { type: "button", class: "undo-order", click: undo }, words.undo),
+        h("span", {}, words.undoneUntil(this.dayOf(order.until))),
+        this.undoButton(
+          undo!.length > 1 ? `${words.undo} ${pvsText(order.pvs)}` : words.undo,
+          () => void this.undo(order.number),
+        ),
       );
-    } else parts.push(h("span", { class: "space" }));
-    parts.push(
-      h("button", { type: "button", "aria-label": "Close", click: () => (this.bar.hidden = true) }, "✕"),
-    );
+    parts.push(this.hide());
     this.say(...parts);
+  }
+
+  private undoButton(text: string, click: () => void): HTMLElement {
+    return h("button", { type: "button", class: "undo-order", click }, text);
+  }
+
+  private hide(): HTMLElement {
+    return h("button", { type: "button", "aria-label": "Close", click: () => (this.bar.hidden = true) }, "✕");
+  }
+
+  private dayOf(time: string): string {
+    return dayText(Date.parse(time) / 1000, this.actions.now(), this.actions.zone());
   }
 
   private say(...parts: (Node | string)[]): void {
@@ -167,282 +309,36 @@ export class Sheet {
     this.bar.replaceChildren(...parts);
   }
 
-  private showRefused(verb: Verb, refused: Moved[]): void {
-    const close = h(
-      "button",
-      { type: "button", "aria-label": "Close", click: () => this.dialog.close() },
-      "✕",
-    );
-    const lines = refused
-      .slice(0, REFUSED_TOLD)
-      .map(({ name, status, message }) =>
-        h("li", {}, h("b", {}, name), ` ${message ?? status.replaceAll("_", " ")}`),
-      );
-    const rest = refused.length - lines.length;
-    if (rest > 0) lines.push(h("li", {}, `and ${counted(rest)} more`));
+  private showRefused(refused: Moved[]): void {
     this.dialog.replaceChildren(
-      h("header", {}, h("h2", { id: "sheet-title" }, words.refusedTitle(verb)), close),
-      h("ul", {}, ...lines),
+      h("header", {}, h("h2", { id: "sheet-title" }, words.refusedTitle(refused.length)), this.close()),
+      refusedList(refused),
     );
     this.dialog.showModal();
   }
 }
 
-/** What changed nothing because of what the PV is, or was already. */
-function refusedOf(results: Moved[]): Moved[] {
-  const good = [
-    "ok",
-    "removed",
-    "restored",
-    "renamed",
-    "changed",
-    "added",
-    "already_removed",
-    "already_archived",
-  ];
-  return results.filter(({ status }) => !good.includes(status));
+/** `tomorrow 03:14`: a moment of these days. */
+export function dayText(at: number, now: number, zone: Zone): string {
+  const [day, clock] = formatTime(at, zone, 0).split(" ") as [string, string];
+  const isOf = (moment: number) => formatTime(moment, zone, 0).startsWith(day);
+  const name = isOf(now) ? "today" : isOf(now + 86_400) ? "tomorrow" : isOf(now - 86_400) ? "yesterday" : day;
+  return `${name} ${clock.slice(0, 5)}`;
 }
 
-async function formOf(verb: Verb, names: string[]): Promise<Form> {
-  const plain = (part: number, act: Act, back: Order["back"]): Form => ({
-    fields: [],
-    order: () => ({ part, act, back }),
-  });
-  switch (verb) {
-    case "pause":
-      return plain(PART, pause, { verb: "resume", act: resume });
-    case "resume":
-      return plain(PART, resume, { verb: "pause", act: pause });
-    case "restore":
-      return plain(WHOLE, restorePvs, { verb: "remove", act: (names) => removePvs(names, "keep") });
-    case "remove":
-      return removeForm();
-    case "rename":
-      return renameForm(names[0]!);
-    case "policy":
-      return policyForm((await choices()).policies, names);
-    case "groups":
-      return groupsForm((await choices()).groups, names.length);
-  }
-}
-
-function removeForm(): Form {
-  const keep = h("input", { type: "radio", name: "data", value: "keep" });
-  const drop = h("input", { type: "radio", name: "data", value: "delete" });
-  keep.checked = true;
-  return {
-    fields: [
-      h(
-        "fieldset",
-        {},
-        h("legend", {}, words.data),
-        h("label", { class: "check" }, keep, words.dataKept),
-        h("label", { class: "check" }, drop, words.dataDeleted),
-      ),
-    ],
-    order: () => ({
-      part: WHOLE,
-      act: (names) => removePvs(names, drop.checked ? "delete" : "keep"),
-      back: { verb: "restore", act: restorePvs },
-    }),
-  };
-}
-
-function renameForm(name: string): Form {
-  const to = h("input", { type: "text", size: "40", spellcheck: "false", autocomplete: "off" });
-  to.value = name;
-  const alias = h("input", { type: "checkbox" });
-  alias.checked = true;
-  const rename =
-    (from: string, to: string, alias: boolean): Act =>
-    async () => [{ ...(await renamePv(from, to, alias)), name: to }];
-  return {
-    fields: [
-      h("label", { class: "field" }, words.newName, to),
-      h("label", { class: "check" }, alias, words.oldNameStays(name)),
-    ],
-    order: () => {
-      const wanted = to.value.trim();
-      if (wanted === "" || wanted === name) return words.nameWanted;
-      return {
-        part: 1,
-        act: rename(name, wanted, alias.checked),
-        back: { verb: "rename", act: rename(wanted, name, false) },
-      };
-    },
-  };
-}
-
-function policyForm(policies: string[], names: string[]): Form {
-  const choice = h("select", { "aria-label": words.policy });
-  choice.append(
-    ...policies.map((policy) => h("option", { value: `policy ${policy}` }, words.byPolicy(policy))),
-    h("option", { value: "monitor" }, words.everyChange),
-    h("option", { value: "scan" }, words.scanned),
-  );
-  const period = h("input", {
-    type: "text",
-    inputmode: "decimal",
-    size: "6",
-    value: "1",
-    "aria-label": words.period,
-  });
-  const deadband = h("input", {
-    type: "text",
-    size: "8",
-    placeholder: words.none,
-    "aria-label": words.deadband,
-  });
-  const periodLabel = h("label", { class: "field" }, words.period, period);
-  const deadbandLabel = h("label", { class: "field" }, words.deadband, deadband);
-  const follow = () => {
-    periodLabel.hidden = choice.value !== "scan";
-    deadbandLabel.hidden = choice.value.startsWith("policy ");
-  };
-  choice.addEventListener("change", follow);
-  follow();
-  const told = h("p", { class: "hint", role: "status" });
-  const estimate = h(
-    "button",
-    { type: "button", click: () => void tellKept(told, names, readBand(deadband.value)) },
-    words.wouldKeep,
-  );
-  deadbandLabel.append(estimate);
-  return {
-    fields: [h("label", { class: "field" }, words.policy, choice), periodLabel, deadbandLabel, told],
-    order: () => {
-      const settings: Record<string, unknown> = {};
-      if (choice.value.startsWith("policy ")) settings.policy = choice.value.slice("policy ".length);
-      else {
-        settings.method = choice.value;
-        if (choice.value === "scan") {
-          settings.period = Number(period.value);
-          if (!(Number(period.value) >= 0.01 && Number(period.value) <= 86_400)) return words.periodWrong;
-        }
-        const band = deadband.value.trim();
-        if (band !== "") {
-          const read = readBand(band);
-          if (!read) return words.deadbandWrong;
-          settings.deadband = read.isPercent ? `${read.size}%` : read.size;
-        }
-      }
-      const before = new Map<string, Record<string, unknown>>();
-      return {
-        part: PART,
-        act: async (names) => {
-          if (isKnowable(names)) await takeSettings(names, before);
-          return changePvs(names.map((name) => ({ name, ...settings })));
-        },
-        back: isKnowable(names)
-          ? {
-              verb: "policy",
-              act: (names) => changePvs(names.map((name) => undone(before.get(name)!, settings))),
-            }
-          : null,
-      };
-    },
-  };
-}
-
-/** What a PV had before. The archiver takes no dead band away: where there was none, one so narrow lets every change through. */
-function undone(before: Record<string, unknown>, given: Record<string, unknown>): Record<string, unknown> {
-  return "deadband" in given && !("deadband" in before) && !("policy" in before)
-    ? { ...before, deadband: NO_BAND }
-    : before;
-}
-
-/** Of so many what they have is taken down first, so that it can be given back. */
-function isKnowable(names: string[]): boolean {
-  return names.length <= GROUPS_MAX;
-}
-
-async function takeSettings(names: string[], into: Map<string, Record<string, unknown>>): Promise<void> {
-  const details = (await Promise.all(names.map((name) => getPv(name)))) as Sampled[];
-  for (const detail of details) into.set(detail.name, givenOf(detail));
-}
-
-/** Says what a dead band would have kept of the last day. */
-async function tellKept(told: HTMLElement, names: string[], band: Band | null): Promise<void> {
-  if (!band) return setText(told, words.deadbandWrong);
-  setText(told, words.counting);
-  try {
-    const { all, kept, cut } = await wouldKeep(names, band, Date.now() / 1000);
-    setText(told, words.kept(all, kept, Math.min(names.length, LOOKED_AT_MAX), names.length, cut));
-  } catch (error) {
-    setText(told, sentence(error));
-  }
-}
-
-function groupsForm(groups: string[], count: number): Form {
-  const field = h("input", {
-    type: "text",
-    size: "40",
-    spellcheck: "false",
-    list: "group-names",
-    autocomplete: "off",
-  });
-  const list = h("datalist", { id: "group-names" }, ...groups.map((group) => h("option", { value: group })));
-  return {
-    fields: [
-      h("label", { class: "field" }, words.groups, field),
-      list,
-      h("p", { class: "hint" }, words.groupsHint(groups)),
-    ],
-    order: () => {
-      if (count > GROUPS_MAX) return words.tooManyForGroups(GROUPS_MAX);
-      const wanted = field.value.split(/[\s,;]+/).filter(Boolean);
-      const wrong = wanted.find((group) => !/^[\w.:-]+$/.test(group));
-      if (wrong !== undefined) return words.groupWrong(wrong);
-      return { part: 50, act: (names) => regroup(names, wanted), back: null };
-    },
-  };
-}
-
-interface Sampled extends PvDetail {
-  sampling?: {
-    policy: string | null;
-    by_hand: boolean;
-    deadband: string | null;
-    rate_cap: { per_second: number; burst: number } | null;
-    changes: string;
-    pipeline: boolean;
-    fields: string[];
-    only: string[];
-    keep_seconds: number | null;
-    groups?: string[];
-  };
-}
-
-/** Other groups beside everything else that each PV has. */
-async function regroup(names: string[], groups: string[]): Promise<Moved[]> {
-  const details = (await Promise.all(names.map((name) => getPv(name)))) as Sampled[];
-  return changePvs(details.map((detail) => ({ ...givenOf(detail, true), groups })));
-}
-
-/** What would have to be given for a PV to be archived as it is. What comes from a policy is left to that. */
-function givenOf(detail: Sampled, isWhole = false): Record<string, unknown> {
-  const { name, protocol, method, period, sampling } = detail;
-  if (!isWhole && sampling && !sampling.by_hand && sampling.policy !== null)
-    return { name, policy: sampling.policy };
-  const given: Record<string, unknown> = { name, protocol, method };
-  if (period !== null) given.period = period;
-  if (!sampling) return given;
-  if (sampling.deadband !== null) given.deadband = sampling.deadband;
-  if (sampling.rate_cap)
-    Object.assign(given, { rate_cap: sampling.rate_cap.per_second, burst: sampling.rate_cap.burst });
-  if (sampling.keep_seconds !== null) given.keep_seconds = sampling.keep_seconds;
-  const { changes, pipeline, fields, only, groups } = sampling;
-  return {
-    ...given,
-    changes,
-    pipeline,
-    ...(fields.length > 0 ? { fields } : {}),
-    ...(only.length > 0 ? { only } : {}),
-    ...(groups && groups.length > 0 ? { groups } : {}),
-  };
+function refusedList(refused: Moved[]): HTMLElement {
+  const lines = refused
+    .slice(0, REFUSED_TOLD)
+    .map(({ name, status, message }) =>
+      h("li", {}, h("b", {}, name), ` ${message ?? words.because(status)}`),
+    );
+  const rest = refused.length - lines.length;
+  if (rest > 0) lines.push(h("li", {}, `and ${counted(rest)} more`));
+  return h("ul", {}, ...lines);
 }
 
 function whichText(names: string[]): string {
+  if (names.length === 0) return words.toNone;
   const told = names.slice(0, NAMES_TOLD).join(", ");
   const rest = names.length - NAMES_TOLD;
   return `${pvsText(names.length)}: ${told}${rest > 0 ? ` and ${counted(rest)} more` : ""}`;
@@ -450,10 +346,4 @@ function whichText(names: string[]): string {
 
 function sentence(error: unknown): string {
   return error instanceof ApiError ? error.sentence : String(error);
-}
-
-/** What groups and policies there are, for the sheets that offer them. */
-async function choices(): Promise<{ policies: string[]; groups: string[] }> {
-  const [policies, groups] = await Promise.all([getPolicies(), getGroups()]);
-  return { policies: policies.map(({ name }) => name), groups: groups.map(({ name }) => name) };
 }

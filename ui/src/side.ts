@@ -1,6 +1,6 @@
 // A range that was moved: which of the bins at hand still hold in it, and what is missing at one side.
 
-import type { Bins } from "./decode.ts";
+import type { Bins, Gap } from "./decode.ts";
 import type { Range } from "./state.ts";
 
 /** What is at hand: bins of a range, final up to a moment. */
@@ -50,20 +50,36 @@ export function withSide(bins: Bins, side: Side, added: Bins): Bins | null {
     Math.abs(added.start[0]! - side.range.from) < near &&
     Math.abs(added.end[most]! - side.range.to) < near;
   if (!isAsked) return null;
-  const column = (key: Exclude<keyof Bins, "before" | "severity">) => {
-    const kept = bins[key].subarray(side.first, side.last + 1);
-    return Float64Array.from(side.isBefore ? [...added[key], ...kept] : [...kept, ...added[key]]);
-  };
+  const rows = side.last + 1 - side.first + added.start.length;
+  const column = (key: Exclude<keyof Bins, "before" | "severity">) =>
+    laid(new Float64Array(rows), bins[key].subarray(side.first, side.last + 1), added[key], side.isBefore);
   const severities = bins.severity.subarray(side.first, side.last + 1);
-  return {
+  const joined: Bins = {
     ...{ start: column("start"), end: column("end"), count: column("count") },
     ...{ min: column("min"), max: column("max"), mean: column("mean") },
     ...{ first: column("first"), last: column("last") },
-    severity: Uint8Array.from(
-      side.isBefore ? [...added.severity, ...severities] : [...severities, ...added.severity],
-    ),
+    severity: laid(new Uint8Array(rows), severities, added.severity, side.isBefore),
     before: side.isBefore ? added.before : heldBefore(bins, side.first),
   };
+  takenOver.set(joined, { of: new WeakRef(bins), rows: side.last + 1 - side.first });
+  return joined;
+}
+
+/** Where the bins come from that were kept. It keeps none of them: each would keep the ones before it. */
+const takenOver = new WeakMap<Bins, { of: WeakRef<Bins>; rows: number }>();
+
+/** How many rows of bins are in others unchanged, from the first row on that both have; 0 where nothing is known. */
+export function keptRows(bins: Bins, joined: Bins): number {
+  const known = takenOver.get(joined);
+  return known?.of.deref() === bins ? known.rows : 0;
+}
+
+/** One column before or behind another. */
+function laid<T extends Float64Array | Uint8Array>(into: T, kept: T, added: T, isBefore: boolean): T {
+  const [one, other] = isBefore ? [added, kept] : [kept, added];
+  into.set(one);
+  into.set(other, one.length);
+  return into;
 }
 
 /** The value that holds when a row begins: that of the newest bin before it with a sample. */
@@ -71,4 +87,12 @@ function heldBefore(bins: Bins, first: number): Bins["before"] {
   const row = bins.count.subarray(0, first).findLastIndex((count) => count > 0);
   if (row < 0) return bins.before;
   return { x: bins.end[row]!, y: bins.last[row]!, severity: bins.severity[row]!, at: null };
+}
+
+/** The gaps at hand that reach into a range, with those of its new side; one that reaches across the seam came twice. */
+export function withGaps(had: Gap[], added: Gap[], range: Range): Gap[] {
+  const isAdded = (gap: Gap) =>
+    added.some(({ from, cause, scope }) => from === gap.from && cause === gap.cause && scope === gap.scope);
+  const kept = had.filter((gap) => gap.from < range.to && gap.to > range.from && !isAdded(gap));
+  return [...kept, ...added].sort((a, b) => a.from - b.from);
 }

@@ -2,6 +2,7 @@
 //
 // Nothing else is remembered anywhere, so a URL that is mailed, bookmarked or gone back to shows the same again.
 
+import { drawerParts, readDrawer, type DrawerState } from "./drawer_state.ts";
 import { isPlain, lookText, readLook, type Look } from "./look.ts";
 import { shownPart } from "./part.ts";
 import { isPressed, onRelease } from "./pressed.ts";
@@ -42,6 +43,8 @@ export interface View {
   lanes: boolean;
   /** The panel of values is folded away. */
   folded: boolean;
+  /** What is computed of the rows below the plot; none while nothing is. */
+  drawer: DrawerState | null;
   /** What of the page is there: all, the plot alone, as within another page, or tiles for a wall. */
   frame: Frame;
 }
@@ -66,6 +69,7 @@ export const FIRST_VIEW: View = {
   second: null,
   lanes: false,
   folded: false,
+  drawer: null,
   frame: "whole",
 };
 
@@ -93,6 +97,7 @@ export function toQuery(view: View): string {
   if (view.second !== null) parts.push(`b=${iso(view.second)}`);
   if (view.lanes) parts.push("lanes=1");
   if (view.folded) parts.push("panel=0");
+  parts.push(...drawerParts(view.drawer, encodeName));
   if (view.frame !== "whole") parts.push(`${view.frame}=1`);
   return parts.join("&");
 }
@@ -129,6 +134,7 @@ export function fromQuery(query: string, now: number): View {
     second: parseTime(params.get("b") ?? "", "utc", now),
     lanes: params.get("lanes") === "1",
     folded: params.get("panel") === "0",
+    drawer: readDrawer(params),
     frame: frameOf(params),
   };
 }

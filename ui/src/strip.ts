@@ -3,7 +3,7 @@
 import { ApiError, getBins, getGaps, isAbort } from "./api.ts";
 import { clipped, frameOf, hatch } from "./draw.ts";
 import { decodeBins, decodeGaps, type Bins } from "./decode.ts";
-import { h } from "./dom.ts";
+import { h, set, setText } from "./dom.ts";
 import { holesOf, type Holes } from "./line.ts";
 import type { Scene } from "./plot.ts";
 import { panned, type Range } from "./state.ts";
@@ -28,6 +28,11 @@ const REST_MILLIS = 700;
 /** Keys move the window by this part of it. */
 const KEY_PART = 0.5;
 
+/** The first PV that is a number. */
+function firstOf(traces: Trace[]): Trace | undefined {
+  return traces.find(({ source, hidden, kind }) => source.kind === "pv" && !hidden && kind === "number");
+}
+
 export class OverviewStrip {
   private canvas = h("canvas");
   private thumb = h("div", { class: "thumb", tabindex: "0", role: "slider", "aria-label": "Range shown" });
@@ -35,6 +40,7 @@ export class OverviewStrip {
   private middle = h("span");
   private to = h("span");
   private loaded: { key: string; span: Range; bins: Bins; holes: Holes; trace: Trace } | null = null;
+  private drawn: { loaded: OverviewStrip["loaded"]; key: string } | null = null;
   private wanted = "";
   private timer = 0;
   private asking: AbortController | null = null;
@@ -46,6 +52,8 @@ export class OverviewStrip {
     private root: HTMLElement,
     private actions: StripActions,
   ) {
+    set(this.thumb, "aria-valuemin", "0");
+    set(this.thumb, "aria-valuemax", "100");
     root.append(this.canvas, this.thumb, h("p", {}, this.from, this.middle, this.to));
     this.canvas.addEventListener("pointerdown", (event) => this.drag(event, true));
     this.thumb.addEventListener("pointerdown", (event) => this.drag(event, false));
@@ -61,7 +69,7 @@ export class OverviewStrip {
   show(scene: Scene, area: { left: number; width: number }): void {
     this.scene = scene;
     this.area = area;
-    const trace = scene.traces.find((trace) => !trace.hidden && trace.kind === "number");
+    const trace = firstOf(scene.traces);
     this.root.hidden = !trace;
     if (!trace || area.width < 50) return;
     const length = scene.range.to - scene.range.from;
@@ -114,8 +122,36 @@ export class OverviewStrip {
   private draw(): void {
     const { scene, span, area } = this;
     if (!scene || !span) return;
+    this.drawSpan(scene, span);
+    const part = (at: number) => Math.min(Math.max((at - span.from) / (span.to - span.from), 0), 1);
+    const [a, b] = [part(scene.range.from), part(scene.range.to)];
+    const least = 6 / area.width;
+    Object.assign(this.thumb.style, {
+      left: `${area.left + a * area.width}px`,
+      width: `${Math.max(b - a, least) * area.width}px`,
+      height: `${HEIGHT}px`,
+    });
+    const text = (at: number) => formatTime(at, scene.zone, 0).slice(0, 16);
+    set(this.thumb, "aria-valuenow", String(Math.round(((a + b) / 2) * 100)));
+    set(this.thumb, "aria-valuetext", `${text(scene.range.from)} to ${text(scene.range.to)}`);
+    setText(this.from, text(span.from));
+    setText(this.middle, `${formatDuration(Math.round(span.to - span.from))}, drag to move`);
+    setText(this.to, text(span.to));
+  }
+
+  /** What lies behind the window, drawn again only where it has changed. */
+  private drawSpan(scene: Scene, span: Range): void {
+    const { area, loaded } = this;
     const ratio = devicePixelRatio;
     const width = Math.round(area.width * ratio);
+    const isShown = loaded !== null && loaded.trace === firstOf(scene.traces);
+    const { track, hatch, trace } = scene.palette;
+    const key = [area.left, width, ratio, span.from, span.to, track, hatch];
+    if (isShown) key.push(loaded.key, loaded.trace.name, trace(loaded.trace.colour).stroke);
+    const isOpen = isShown && loaded.holes.to.some((to) => to > scene.known);
+    if (isOpen) key.push(Math.round(((scene.known - span.from) / (span.to - span.from)) * width));
+    if (loaded === this.drawn?.loaded && key.join(" ") === this.drawn.key) return;
+    this.drawn = { loaded, key: key.join(" ") };
     if (this.canvas.width !== width) {
       this.canvas.width = width;
       this.canvas.height = HEIGHT * ratio;
@@ -131,24 +167,7 @@ export class OverviewStrip {
     context.clearRect(0, 0, width, HEIGHT * ratio);
     context.fillRect(0, 0, width, HEIGHT * ratio);
     context.globalAlpha = 1;
-    if (this.loaded?.trace === scene.traces.find((trace) => !trace.hidden && trace.kind === "number"))
-      this.drawBins(context, width, ratio);
-    const part = (at: number) => Math.min(Math.max((at - span.from) / (span.to - span.from), 0), 1);
-    const [a, b] = [part(scene.range.from), part(scene.range.to)];
-    const least = 6 / area.width;
-    Object.assign(this.thumb.style, {
-      left: `${area.left + a * area.width}px`,
-      width: `${Math.max(b - a, least) * area.width}px`,
-      height: `${HEIGHT}px`,
-    });
-    this.thumb.setAttribute("aria-valuemin", "0");
-    this.thumb.setAttribute("aria-valuemax", "100");
-    this.thumb.setAttribute("aria-valuenow", String(Math.round(((a + b) / 2) * 100)));
-    const text = (at: number) => formatTime(at, scene.zone, 0).slice(0, 16);
-    this.thumb.setAttribute("aria-valuetext", `${text(scene.range.from)} to ${text(scene.range.to)}`);
-    this.from.textContent = text(span.from);
-    this.middle.textContent = `${formatDuration(Math.round(span.to - span.from))}, drag to move`;
-    this.to.textContent = text(span.to);
+    if (isShown) this.drawBins(context, width, ratio);
     this.root.style.setProperty("--left", `${area.left}px`);
     this.root.style.setProperty("--width", `${area.width}px`);
   }

@@ -1,4 +1,4 @@
-// Colours of traces and alarms, and the theme. The colours themselves are in tokens.css, everything else about looks in style.css.
+// Colours of traces and alarms, and the theme. The colours themselves are in tokens.css, everything else about looks in the files of style.css.
 
 import type { Theme } from "./state.ts";
 

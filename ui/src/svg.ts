@@ -11,6 +11,7 @@ interface State {
   textAlign: string;
   textBaseline: string;
   dash: number[];
+  dashOffset: number;
   clip: string | null;
   shift: [number, number];
 }
@@ -18,7 +19,7 @@ interface State {
 const FIRST: State = {
   ...{ fillStyle: "#000", strokeStyle: "#000", lineWidth: 1, lineCap: "butt", lineJoin: "miter" },
   ...{ globalAlpha: 1, font: "10px sans-serif", textAlign: "start", textBaseline: "alphabetic" },
-  ...{ dash: [], clip: null, shift: [0, 0] },
+  ...{ dash: [], dashOffset: 0, clip: null, shift: [0, 0] },
 };
 
 /** How far below the place of a text its foot is, as a part of its size. */
@@ -60,6 +61,9 @@ export class SvgContext {
   }
   get globalAlpha(): number {
     return this.state.globalAlpha;
+  }
+  set lineDashOffset(offset: number) {
+    this.state.dashOffset = offset;
   }
   set font(font: string) {
     this.state.font = font;
@@ -131,8 +135,9 @@ export class SvgContext {
   }
 
   stroke(): void {
-    const { strokeStyle, lineWidth, lineCap, lineJoin, dash } = this.state;
-    const dashes = dash.length > 0 ? ` stroke-dasharray="${dash.map(short).join(" ")}"` : "";
+    const { strokeStyle, lineWidth, lineCap, lineJoin, dash, dashOffset } = this.state;
+    const from = dashOffset === 0 ? "" : ` stroke-dashoffset="${short(dashOffset)}"`;
+    const dashes = dash.length > 0 ? ` stroke-dasharray="${dash.map(short).join(" ")}"${from}` : "";
     this.write(
       `<path d="${this.path.join("")}" fill="none" stroke="${strokeStyle}" stroke-width="${short(lineWidth)}" stroke-linecap="${lineCap}" stroke-linejoin="${lineJoin}"${dashes}${this.faded()}/>`,
     );

@@ -1,4 +1,4 @@
-// A trace: one PV of the view with everything that is known of it for the range shown.
+// A trace: one PV of the view, or a formula over PVs, with everything that is known of it for the range shown.
 
 import type { Json, Metadata, Pv, PvDetail, PvState, WireChunk } from "./api.ts";
 import {
@@ -11,8 +11,19 @@ import {
   type Kind,
   type Samples,
 } from "./decode.ts";
-import { binLine, joined, sampleLine, straightLine, type Holes, type Line } from "./line.ts";
-import { PLAIN, type Look } from "./look.ts";
+import {
+  binLine,
+  binsWithin,
+  joined,
+  sampleLine,
+  samplesWithin,
+  straightLine,
+  type Holes,
+  type Line,
+} from "./line.ts";
+import { PLAIN, type Join, type Look } from "./look.ts";
+import { lastAtOrBefore } from "./rows.ts";
+import { sourceOf, type Source } from "./source.ts";
 import type { Range } from "./state.ts";
 import type { Instant } from "./time.ts";
 
@@ -29,10 +40,14 @@ export interface History {
   settled: number;
   /** Loads of another generation may know better. */
   generation: number;
+  /** It is drawn so many seconds later than it was recorded. */
+  earlier: number;
 }
 
 export interface Trace {
   name: string;
+  /** What that stands for. */
+  source: Source;
   /** Its place in the palette, kept while it is on the page. */
   colour: number;
   hidden: boolean;
@@ -43,7 +58,7 @@ export interface Trace {
   kind: Kind;
   metadata: Metadata | null;
   detail: PvDetail | null;
-  state: PvState | null;
+  state: PvState | "unknown" | null;
   since: string | null;
   history: History | null;
   /** Samples that came live, all at or after the end of the history. */
@@ -55,18 +70,22 @@ export interface Trace {
   atPinned: { at: number; value: Json; severity: number; time: Instant } | null;
   /** The archive has no PV of this name. */
   unknown: boolean;
+  /** The names that may have been meant instead. */
+  near: string[];
   /** Why something of this PV cannot be shown. */
   error: string | null;
 }
 
 export function newTrace(name: string, colour: number): Trace {
+  const source = sourceOf(name);
   return {
     name,
+    source,
     colour,
     hidden: false,
     look: PLAIN,
     company: null,
-    kind: "unknown",
+    kind: source.kind === "formula" ? "number" : "unknown",
     metadata: null,
     detail: null,
     state: null,
@@ -78,6 +97,7 @@ export function newTrace(name: string, colour: number): Trace {
     loading: false,
     atPinned: null,
     unknown: false,
+    near: [],
     error: null,
   };
 }
@@ -142,39 +162,88 @@ export function knownUntil(trace: Trace, now: number): number {
   return Number.isFinite(lost) ? Math.min(until, lost) : until;
 }
 
-/** The line of a trace up to `until`, where its newest value still holds; live samples go on where the history ends. */
-export function lineOf(trace: Trace, until: number): Line {
-  const { history, tail, holes } = trace;
-  const seam = tail.x.length > 0 ? Math.min(tail.x[0]!, until) : until;
+/**
+ * The line of a trace up to `until`, where its newest value still holds; live samples go on where the history ends. Of a part of the time it
+ * has the points within, and some before and behind it.
+ */
+export function lineOf(trace: Trace, until: number, part: Range | null = null): Line {
+  const { history, holes } = trace;
+  const seam = trace.tail.x.length > 0 ? Math.min(trace.tail.x[0]!, until) : until;
   const ofSamples = trace.look.line === "line" ? straightLine : sampleLine;
-  const live = ofSamples(tail, holes, until);
+  const within = (samples: Samples) => (part ? samplesWithin(samples, part) : samples);
+  const live = ofSamples(within(trace.tail), holes, until);
   if (history?.bins) {
     const style = trace.look.line === "steps" ? "steps" : "mean";
     const from = Math.min(history.range.from, history.bins.start[0] ?? Infinity);
-    return joined(binLine(history.bins, style, holes, from, seam), live);
+    const bins = part ? binsWithin(history.bins, part) : history.bins;
+    return joined(binLine(bins, style, holes, from, seam), live);
   }
-  return history?.samples ? joined(ofSamples(history.samples, holes, seam), live) : live;
+  return history?.samples ? joined(ofSamples(within(history.samples), holes, seam), live) : live;
+}
+
+/** What a line was made of. */
+interface Made {
+  history: History | null;
+  holes: Holes;
+  line: Join | null;
+  first: number | undefined;
+  rows: number;
+  until: number;
+  made: Line;
+}
+
+const made = new WeakMap<Trace, Made>();
+
+/** Of less than this part of what was loaded the line is made by itself, and not kept. */
+const PART = 0.5;
+
+/** The line of a trace where it is in sight; as long as nothing of it has changed it is the one that was made last. */
+export function lineWithin(trace: Trace, until: number, part: Range): Line {
+  const { history, holes, look, tail } = trace;
+  const had = made.get(trace);
+  const isSame =
+    had?.history === history &&
+    had.holes === holes &&
+    had.line === look.line &&
+    had.first === tail.x[0] &&
+    had.rows === tail.x.length &&
+    (had.until === until || (had.until >= part.to && until >= part.to));
+  if (isSame) return had.made;
+  const loaded = history ? history.range.to - history.range.from : 0;
+  if (part.to - part.from < PART * loaded) return lineOf(trace, until, part);
+  const line = lineOf(trace, until);
+  made.set(trace, {
+    ...{ history, holes, line: look.line, first: tail.x[0], rows: tail.x.length },
+    ...{ until, made: line },
+  });
+  return line;
 }
 
 /** The lowest and highest number that a trace shows within a range; `[Infinity, -Infinity]` if it shows none. */
 export function extremesOf(trace: Trace, range: Range): [number, number] {
   let low = Infinity;
   let high = -Infinity;
-  const take = (a: number, b: number) => {
-    if (Number.isFinite(a) && a < low) low = a;
-    if (Number.isFinite(b) && b > high) high = b;
-  };
+  // Of each frame of a drag: told out, because a call for each bin takes twice as long. What is no number is neither less nor more.
   const bins = trace.history?.bins;
   if (bins) {
-    if (bins.before) take(bins.before.y, bins.before.y);
-    for (let i = 0; i < bins.count.length; i++) {
-      if (bins.end[i]! > range.from && bins.start[i]! < range.to) take(bins.min[i]!, bins.max[i]!);
+    const { start, end, min, max, before } = bins;
+    if (before && Number.isFinite(before.y)) low = high = before.y;
+    for (let i = Math.max(0, lastAtOrBefore(start, range.from)); i < start.length; i++) {
+      if (start[i]! >= range.to) break;
+      if (!(end[i]! > range.from)) continue;
+      const least = min[i]!;
+      const most = max[i]!;
+      if (least < low && least > -Infinity) low = least;
+      if (most > high && most < Infinity) high = most;
     }
   }
-  for (const samples of sampleParts(trace)) {
-    const first = Math.max(0, lastAtOrBefore(samples.x, range.from));
-    for (let i = first; i < samples.x.length && samples.x[i]! < range.to; i++)
-      take(samples.y[i]!, samples.y[i]!);
+  for (const { x, y } of sampleParts(trace)) {
+    const first = Math.max(0, lastAtOrBefore(x, range.from));
+    for (let i = first; i < x.length && x[i]! < range.to; i++) {
+      const value = y[i]!;
+      if (value < low && value > -Infinity) low = value;
+      if (value > high && value < Infinity) high = value;
+    }
   }
   return [low, high];
 }
@@ -185,18 +254,6 @@ export function sampleParts(trace: Trace): Samples[] {
   if (trace.history?.samples) parts.push(trace.history.samples);
   if (trace.tail.x.length > 0) parts.push(trace.tail);
   return parts;
-}
-
-/** The row of the newest x that is not after `at`; -1 if all are. */
-export function lastAtOrBefore(x: ArrayLike<number>, at: number): number {
-  let low = 0;
-  let high = x.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (x[middle]! <= at) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
 }
 
 /** What a stretch says in which a PV had more states than can be told apart. */
@@ -218,23 +275,21 @@ export function runsOf(trace: Trace, until: number): Run[] {
   if (bins) {
     const isState = trace.kind === "state";
     const named = (y: number) => (isState && Number.isFinite(y) ? labelOf(y, trace.metadata) : null);
-    if (bins.before)
-      addRun(runs, bins.before.x, bins.start[0] ?? until, bins.before.severity, named(bins.before.y));
+    const first = bins.count.findIndex((count) => count > 0);
+    if (bins.before) {
+      const { x, y, severity } = bins.before;
+      addRun(runs, x, first < 0 ? firstLive : bins.start[first]!, severity, named(y));
+    }
     for (let i = 0; i < bins.count.length; i++) {
       if (bins.count[i] === 0) continue;
       let next = i + 1;
       while (next < bins.count.length && bins.count[next] === 0) next++;
       const to = next < bins.count.length ? bins.start[next]! : firstLive;
-      const isOne = bins.min[i] === bins.max[i];
-      addRun(
-        runs,
-        bins.start[i]!,
-        isOne ? to : bins.end[i]!,
-        bins.severity[i]!,
-        isOne ? named(bins.last[i]!) : isState ? MANY : null,
-      );
-      if (!isOne && isState && to > bins.end[i]!)
-        addRun(runs, bins.end[i]!, to, bins.severity[i]!, named(bins.last[i]!));
+      // Of several states in a bin the last one holds behind it. Which severity the last one had is not known: the worst is said of it.
+      const isMany = isState && bins.min[i] !== bins.max[i];
+      const text = named(bins.last[i]!);
+      addRun(runs, bins.start[i]!, isMany ? bins.end[i]! : to, bins.severity[i]!, isMany ? MANY : text);
+      if (isMany && to > bins.end[i]!) addRun(runs, bins.end[i]!, to, bins.severity[i]!, text);
     }
   }
   const parts = sampleParts(trace);
@@ -267,7 +322,7 @@ function addRun(runs: Run[], from: number, to: number, severity: number, text: s
 
 /** Whether something is missing of a trace in a range that was loaded: it has a gap there, or no sample at all. */
 export function isLacking(trace: Trace, range: Range): boolean {
-  if (trace.hidden || !trace.history) return false;
+  if (trace.hidden || !trace.history || trace.source.kind !== "pv") return false;
   if (trace.gaps.some((gap) => gap.from < range.to && gap.to > range.from)) return true;
   const { bins } = trace.history;
   const isEmpty = bins ? bins.count.every((count) => count === 0) : true;

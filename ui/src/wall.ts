@@ -4,9 +4,9 @@ import { logLabels, timeLabels, timeTicks, valueLabels, valueTicks } from "./axi
 import { drawBand, drawRug } from "./bands.ts";
 import { formatNumber, formatValue, severityName } from "./decode.ts";
 import { h, setText } from "./dom.ts";
-import { clipped, drawTrace, frameOf, hatch, type Frame } from "./draw.ts";
+import { clipped, drawTrace, frameOf, hatch, isDotted, mapper, type Frame } from "./draw.ts";
 import type { ValueScale } from "./panes.ts";
-import { mapper, type Scene } from "./plot.ts";
+import type { Scene } from "./plot.ts";
 import { readingAt } from "./reading.ts";
 import { formatDuration, formatTime, zoneName } from "./time.ts";
 import { gapsAt, knownUntil, runsOf, unitsOf, type Trace } from "./trace.ts";
@@ -325,7 +325,8 @@ function drawLines(frame: Frame, scales: ValueScale[], scene: Scene, u: number):
           hatch(frame, from, Math.min(trace.holes.to[i]!, scene.known), palette.hatch);
         });
         const until = Math.min(knownUntil(trace, scene.known), scene.range.to);
-        drawTrace(frame, trace, { yOf: at, palette, until, strong: false, dimmed: false });
+        const dotted = isDotted(frame, trace);
+        drawTrace(frame, trace, { yOf: at, palette, until, strong: false, dimmed: false, dotted });
       }
     }
   });

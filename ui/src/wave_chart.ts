@@ -9,6 +9,8 @@ const LEFT = 58;
 const RIGHT = 12;
 const TOP = 8;
 const BELOW = 22;
+/** Keys zoom in to so many steps between elements. */
+const PART_LEAST = 4;
 /** A drag over less is a click. */
 const DRAG_LEAST = 4;
 
@@ -86,13 +88,26 @@ export class WaveChart {
   }
 
   private key(event: KeyboardEvent): void {
+    if (this.numbers.length === 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+    const factor = { "+": 0.5, "=": 0.5, "-": 2 }[event.key];
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (by === undefined || this.numbers.length === 0) return;
+    if (factor === undefined && by === undefined) return;
     event.preventDefault();
     event.stopPropagation();
     const [from, to] = this.shown;
+    if (by === undefined) return this.zoomed(from, to, factor!);
     const next = (this.at ?? from - by) + by * (event.shiftKey ? 10 : 1);
     this.point(Math.min(Math.max(next, Math.ceil(from)), Math.floor(to)));
+  }
+
+  /** As many times as many elements about the one that is pointed at. */
+  private zoomed(from: number, to: number, factor: number): void {
+    const most = this.numbers.length - 1;
+    const length = Math.max(PART_LEAST, (to - from) * factor);
+    if (length >= most) return this.zoom(null);
+    const about = this.at ?? (from + to) / 2;
+    const first = Math.min(Math.max(0, Math.round(about - length / 2)), Math.floor(most - length));
+    this.zoom([first, Math.ceil(first + length)]);
   }
 
   private point(index: number | null): void {

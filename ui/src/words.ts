@@ -17,10 +17,16 @@ export const wordOf = {
   hidden: "hidden",
   gap: "gap",
   why: "Why?",
+  meant: "Did you mean",
   loading: "…",
   everySample: "every sample",
   madeOfBoth: "means of bins, or every sample",
   complete: "complete",
+  note: "note",
+  write: "Note …",
+  writeTitle: "Note on the cursor, or from A to B ( n )",
+  read: "Read",
+  readNote: (text: string) => `Read the note “${text}”`,
 } as const;
 
 /** `1 PV`, `4,977 PVs`. */
@@ -66,6 +72,15 @@ export const settingsWords = {
   to: "to",
   byValues: "by its values",
   fixWrong: "An axis needs two numbers, the lower one first.",
+  over: "Lay the same PV at another time over it",
+  overs: [
+    ["1d", "A day earlier"],
+    ["1w", "A week"],
+    ["1mo", "A month"],
+    ["1y", "A year"],
+  ] as [string, string][],
+  overBy: "How much earlier",
+  noLength: "Lengths are written as 3d, 8h, 2w, 1mo, 1y.",
   reset: "As without settings",
   done: "Done",
 } as const;
@@ -79,7 +94,9 @@ export const manageWords = {
     reports: "Reports",
     policies: "Policies",
     removed: "Removed",
+    undo: "Undo",
     storage: "Storage",
+    cluster: "Cluster",
     audit: "Audit",
   },
   partsLabel: "Parts of Manage",
@@ -92,6 +109,7 @@ export const manageWords = {
     disconnected: "disconnected",
     searching: "searching",
     paused: "paused",
+    unknown: "nobody answers",
   },
   tableLabel: "PVs of the archive; arrows move, Space marks, Shift extends, Ctrl A marks all, Enter plots",
   bulkLabel: "What is marked",
@@ -161,6 +179,15 @@ export const manageWords = {
   goneAtPurge: "goes at the next purge",
   removedHeads: ["PV", "Removed", "By", "Its data"],
   restoreHead: "Bring it back",
+  nodes: (nodes: number, silent: number) => `${nodes}${silent > 0 ? `, ${silent} silent` : ""}`,
+  noOrders: "Nothing was ordered within the last day that could be taken back.",
+  ordersAre:
+    "Orders of the last day, by whichever client they came. What was changed again since stays as it is, and is named.",
+  orderHeads: ["Time", "Who", "What", "PVs", "Detail", "Until", "Take back"],
+  takeBack: (count: number) => `Take back for ${pvsText(count)}`,
+  olderOrders: (count: number) => `and ${count.toLocaleString("en")} older ones, which “pvark undo” lists`,
+  many: (count: number, names: string[]) =>
+    `${pvsText(count)}${names.length > 0 ? `: ${names.slice(0, 3).join(", ")}${count > 3 ? " …" : ""}` : ""}`,
   nothingWrong: "Nothing is wrong.",
   older: "Older lines",
   noAudit: "Nothing was changed yet.",
@@ -254,7 +281,7 @@ export const iocWords = {
     "More PVs were lost than the archiver was asked about: there may be more IOCs. The report “Lost connections” has every PV.",
 } as const;
 
-type Part = "pvs" | "iocs" | "add" | "reports" | "policies" | "removed" | "storage" | "audit";
+type Part = "pvs" | "reports" | "policies" | "storage";
 type VerbWord = "pause" | "resume" | "policy" | "groups" | "rename" | "remove" | "restore";
 
 const DONE: Record<VerbWord, string> = {
@@ -300,25 +327,49 @@ export const sheetWords = {
     restore: "A gap stands for the time in which they were not archived.",
   },
   back: {
-    pause: "Resume; “Undo” stands in the bar afterwards.",
-    resume: "Pause; “Undo” stands in the bar afterwards.",
-    policy:
-      "“Undo” in the bar afterwards, up to 500 PVs; of more, another choice of the same sheet. Where there was no dead band, “Undo” leaves one of 1e-300, which every change passes: the archiver takes none away.",
-    groups: "The same sheet with the groups as they were.",
+    pause: "“Undo”, for a day.",
+    resume: "“Undo”, for a day.",
+    policy: "“Undo”, for a day: each PV gets back what it had.",
+    groups: "“Undo”, for a day: each PV gets back the groups that it had.",
     rename: "Renaming it back; “Undo” stands in the bar afterwards.",
-    remove: "Bringing them back, until a purge; “Undo” stands in the bar afterwards.",
-    restore: "Removing them again; “Undo” stands in the bar afterwards.",
+    remove: "“Undo”, for a day; bringing them back, until a purge.",
+    restore: "“Undo”, for a day.",
   },
+  saved: "Saved",
+  savesADay: (bytes: string) => `about ${bytes} a day`,
+  planning: "asking the archiver what this would change …",
+  wouldChange: (changes: number, asked: number, rest: number) =>
+    `${changes === 0 ? "It would change nothing" : changes === asked ? (asked === 1 ? "It would change it" : `It would change all ${asked.toLocaleString("en")}`) : `It would change ${changes.toLocaleString("en")} of ${asked.toLocaleString("en")}`}${rest > 0 ? `; ${rest.toLocaleString("en")} more follow in another change` : ""}.`,
+  wouldNot: (count: number) =>
+    `${pvsText(count)} ${count === 1 ? "stays" : "stay"} as ${count === 1 ? "it is" : "they are"}: which?`,
+  because: (status: string) =>
+    status === "already_archived" ? "is archived so already" : `is ${status.replaceAll("_", " ")}`,
+  toNone: "none any more",
+  takeBackTitle: "Take an order back",
+  takesBack: (action: string, by: string, at: string) =>
+    `That PVs were ${action.replaceAll("_", " ")} by ${by}, ${at}, is taken back.`,
+  asBefore:
+    "Each is archived as it was before, to the last setting; what was removed is back with its samples.",
+  takenBackAgain: "Taking this back, for a day.",
+  takeBackButton: (count: number) => `Take back for ${pvsText(count)}`,
+  staysAsItIs: (count: number) =>
+    `${pvsText(count)} ${count === 1 ? "was" : "were"} changed again since and ${count === 1 ? "stays as it is" : "stay as they are"}: which?`,
+  takingBack: "Taking it back …",
+  takenBack: (count: number) =>
+    `${pvsText(count)} ${count === 1 ? "is as it was" : "are as they were"} before.`,
+  notTakenBack: "It was not taken back.",
+  undoneUntil: (day: string) => `Can be undone until ${day}`,
+  undoIsListed: "Undo …",
   cancel: "Cancel",
   button: (verb: VerbWord, count: number) =>
     `${manageWords.verbs[verb]} ${verb === "policy" ? "of " : verb === "groups" ? "of " : ""}${pvsText(count)}`,
-  progress: (verb: VerbWord, done: number, total: number, refused: number) =>
-    `${manageWords.verbs[verb]}: ${done.toLocaleString("en")} of ${total.toLocaleString("en")}${refused > 0 ? `, ${refused.toLocaleString("en")} refused` : ""}`,
+  progress: (verb: VerbWord, done: number, total: number) =>
+    `${manageWords.verbs[verb]}: ${done.toLocaleString("en")} of ${total.toLocaleString("en")} …`,
   outcome: (verb: VerbWord, count: number) =>
     `${pvsText(count)} ${count === 1 ? "is" : "are"} ${DONE[verb]}.`,
   broken: (rest: number, why: string) => `Of ${rest.toLocaleString("en")} nothing is known: ${why}.`,
-  refused: (count: number) => `${count.toLocaleString("en")} refused: show`,
-  refusedTitle: (verb: VerbWord) => `${manageWords.verbs[verb]}: refused`,
+  refused: (count: number) => `${count.toLocaleString("en")} unchanged: show`,
+  refusedTitle: (count: number) => `Nothing was changed of ${pvsText(count)}`,
   undo: "Undo",
   data: "Their data",
   dataKept: "kept until a purge",
@@ -395,15 +446,212 @@ export const shareWords = {
   asCode: "As a program",
   kinds: { python: "Python", curl: "curl", plt: "Phoebus .plt" },
   copy: (kind: string) => `Copy as ${kind}`,
-  download: "Download",
-  csv: "CSV as recorded",
-  aligned: "CSV with times aligned",
+  download: "Picture",
   png: "PNG of the plot",
   svg: "SVG",
   samples: (count: number, isLeast: boolean) =>
     `${isLeast ? "At least " : "About "}${count.toLocaleString("en")} samples are in sight.`,
   nothing: "Nothing is plotted: there is nothing to share but this page.",
   embed: "Within another page",
+} as const;
+
+/** Files of the whole view. */
+export const exportWords = {
+  title: (pvs: number, length: string) => `Data of the whole view: ${pvsText(pvs)}, ${length}`,
+  leftOut: (rows: number) =>
+    `${rows === 1 ? "One row" : `${rows.toLocaleString("en")} rows`} of the view ${rows === 1 ? "is" : "are"} in no file: what is hidden, formulas, other times, and names that no PV has.`,
+  format: "Format",
+  formats: { csv: "CSV", parquet: "Parquet", arrow: "Arrow", xlsx: "XLSX", mat: "MAT" },
+  times: "Times",
+  rows: { raw: "as recorded", aligned: "aligned" },
+  every: "every",
+  period: "Seconds between rows",
+  method: "What stands in a row",
+  methods: {
+    previous: "the value that held",
+    linear: "straight from sample to sample",
+    nearest: "the nearest sample",
+  },
+  noPeriod: "Rows need a time between them: 1, or 0.1.",
+  go: (format: string) => `Download ${format}`,
+  plan: (isAligned: boolean, rows: number, pvs: number, size: string) =>
+    isAligned
+      ? `${rows.toLocaleString("en")} rows of ${pvsText(pvs)}, about ${size}`
+      : `About ${rows.toLocaleString("en")} samples of ${pvsText(pvs)}, about ${size}`,
+  free: (size: string) => `Exports may still take ${size} on the archiver’s disk.`,
+  files: "Files that were made",
+  progress: (file: string) => `How far ${file} is`,
+  save: "Download",
+  saveIt: (file: string) => `Download ${file}`,
+  cancel: "Cancel",
+  remove: "Remove",
+  waiting: "waits for its turn",
+  running: (done: number, all: number, size: string) =>
+    `${done.toLocaleString("en")} of ${pvsText(all)}, ${size} so far. It goes on when this is closed.`,
+  without: (names: string[], count: number) =>
+    count === 0
+      ? ""
+      : `nothing recorded of ${names.slice(0, 3).join(", ")}${count > 3 ? ` and ${(count - 3).toLocaleString("en")} more` : ""}`,
+  gaps: (count: number) =>
+    count === 0 ? "" : `${count.toLocaleString("en")} ${count === 1 ? "gap" : "gaps"} in the range`,
+  damage: (blocks: string[], count: number) =>
+    count === 0
+      ? ""
+      : `${count.toLocaleString("en")} damaged ${count === 1 ? "block is" : "blocks are"} left out: ${blocks[0] ?? ""}`,
+  kept: (length: string) => `kept for ${length}`,
+  of: (owner: string) => `ordered by ${owner}`,
+  more: (count: number) => `and ${count.toLocaleString("en")} older ones`,
+} as const;
+
+/** The nodes that record together. */
+export const clusterWords = {
+  alone: "This archiver records alone: it is no node of a cluster.",
+  owns: "Has",
+  version: "Version",
+  format: "Reads format",
+  behind: "Waiting",
+  refuses: "Takes no samples",
+  detachedFor: "Detached for",
+  pvs: "PVs",
+  connectedOf: (connected: number, all: number) =>
+    `${connected.toLocaleString("en")} of ${all.toLocaleString("en")} connected`,
+  room: "Disk",
+  free: (size: string) => `${size} free`,
+  problems: "Problems",
+  shardsOf: (own: number, all: number, hasSite: boolean) =>
+    `${own.toLocaleString("en")} of ${all.toLocaleString("en")} shards${hasSite ? ", and the site" : ""}`,
+  formats: (own: number, inForce: number) =>
+    own === inForce ? String(own) : `${own}; in force is ${inForce}, until all read it`,
+  waiting: (samples: number, changes: number) =>
+    samples + changes === 0
+      ? "nothing: all is in the shared store"
+      : `${samples.toLocaleString("en")} samples, ${changes.toLocaleString("en")} changes on their way to the shared store`,
+  stands: (state: "lives" | "leaves" | "silent" | "stopped", isHere: boolean) =>
+    ({
+      lives: `Answers.${isHere ? " You are here." : ""}`,
+      leaves: `Answers, and hands over what it has.${isHere ? " You are here." : ""}`,
+      silent:
+        "Does not answer. Others take its shards; what it had recorded and not committed comes when it is back.",
+      stopped: "Has ended, and gave up what it had.",
+    })[state],
+  verbs: { drain: "Drain …", join: "Join …", forget: "Forget …" },
+  orders: {
+    drain: (node: string, shards: number, others: number): [string, string, string] => [
+      `Drain ${node}`,
+      `${node} gives its ${shards.toLocaleString("en")} shards to the ${others === 1 ? "other node" : `${others} other nodes`}, one every few seconds, without a gap.`,
+      "It goes on answering and records nothing any more. Stop it then, update it, start it: it takes its share again. “Join” takes this back.",
+    ],
+    join: (node: string): [string, string, string] => [
+      `Join ${node}`,
+      `${node} takes its share of the shards again, one every few seconds, without a gap.`,
+      "Both nodes hear the IOCs of a shard for some seconds while it moves.",
+    ],
+    forget: (node: string): [string, string, string] => [
+      `Forget ${node}`,
+      `${node} is reckoned with no longer; nothing says any more that it is missing.`,
+      "What it had recorded and not committed lies on its disk: started again with that, it joins and hands it over. Refused while it lives, or while a shard has no node.",
+    ],
+    move: (shard: number, from: string | null): [string, string, string] => [
+      `Move shard ${shard}`,
+      `The PVs of shard ${shard}, ${from === null ? "which no node has" : `which ${from} records`}, are recorded by the node below.`,
+      "No gap: both nodes hear its IOCs for some seconds. The last second of the one that had it arrives a few seconds later.",
+    ],
+  },
+  to: "To",
+  what: "What",
+  follows: "What follows",
+  cancel: "Cancel",
+  given: (title: string) => `${title}: begun.`,
+  shard: (shard: number, owner: string | null) => `Shard ${shard}: ${owner ?? "no node has it"}`,
+  byOwner: (shards: number) => `${shards.toLocaleString("en")} shards by owner`,
+  site: "the site",
+  here: (node: string) => `What waits on ${node}`,
+  hereHeads: ["Shard", "Epoch", "Rows committed", "Samples waiting", "Changes waiting", "Detached for"],
+  detached: (shards: number, length: string) =>
+    `The shared store has not answered for ${length}: ${shards} ${shards === 1 ? "shard is" : "shards are"} recorded on this node’s disk alone. All of it is shipped when the store answers.`,
+  happened: "Orders to nodes",
+  happenedHeads: ["Time", "Who", "What"],
+  nothing: "None was given.",
+} as const;
+
+/** What lies between the cursors A and B. */
+export const betweenWords = {
+  title: "Between A and B",
+  mean: "mean",
+  std: "std",
+  min: "min",
+  max: "max",
+  change: "B − A",
+  integral: "integral",
+  known: (known: string, all: string) => `known for ${known} of ${all}`,
+  samples: (count: number) => `${count.toLocaleString("en")} samples`,
+  rest: (count: number) => `and ${count} more: hide some to see these`,
+} as const;
+
+/** Formulas. */
+export const formulaWords = {
+  found: "Formula",
+  enter: "Enter plots it · = before a formula of one name",
+  checking: "Is it one?",
+  units: (units: string | null) => (units === null || units === "" ? "without units" : units),
+} as const;
+
+/** Notes on times and PVs. */
+export const noteWords = {
+  title: "Note",
+  newTitle: "New note",
+  editTitle: "Change the note",
+  removedTitle: "The note is taken away",
+  text: "What is to be noted",
+  hint: "What happened, what was done, what to look at",
+  when: "On",
+  from: "From",
+  to: "To",
+  toHint: "one moment",
+  about: "About",
+  aboutWhich: "About these PVs; without any it stands in every plot of that time",
+  everything: "no PV in particular: it stands in every plot of that time",
+  by: "By",
+  changed: "Changed",
+  written: (by: string, time: string) => `${by}, ${time}`,
+  edit: "Change",
+  remove: "Take away",
+  undo: "Bring it back",
+  save: "Save",
+  cancel: "Cancel",
+  nothing: "Write what is to be noted.",
+  noTime: "A note needs a moment that it is about. Times are written as 2026-06-01 08:30, 8:00, -8h, or now.",
+  endsBefore: "It ends before it begins.",
+} as const;
+
+/** Views under names. */
+export const viewWords = {
+  title: "Named views",
+  found: "Views and notes",
+  view: (pvs: number, by: string) => `named view, ${pvsText(pvs)}, ${by}`,
+  noteOf: (time: string) => (time === "" ? "note" : `note, ${time}`),
+  all: "All views",
+  search: "Find views",
+  searchHint: "Words of names, texts and PVs",
+  none: "No view is saved yet. “Share and export” saves the one that is shown.",
+  noneFits: "No view has these words.",
+  loose: "In no folder",
+  open: (name: string) => `Open ${name}`,
+  copy: "Copy the link",
+  copied: "Copied.",
+  edit: "Change",
+  remove: "Take away",
+  removed: (name: string) => `${name} is taken away.`,
+  undo: "Bring it back",
+  save: "Save",
+  cancel: "Cancel",
+  saveAs: "Save as named view",
+  name: "Name, with folders: operation/trip",
+  nameLabel: "Name",
+  text: "What it shows, for whoever looks for it",
+  nameWanted: "Give it a name.",
+  replaces: (by: string) => `There is a view of this name, by ${by}: saving takes its place.`,
+  saved: (link: string) => `Saved. ${link} leads to it.`,
 } as const;
 
 /** What snapshots and searches have in common. */
@@ -529,4 +777,102 @@ export const whenWords = {
   endsRange: "goes on to the end of the search",
   plot: "Plot it",
   more500: (rest: number) => `and ${rest.toLocaleString("en")} earlier ones; the CSV has all`,
+} as const;
+
+/** The drawer below the plot: two rows against each other, histogram, spectrum. */
+export const drawerWords = {
+  x: "X",
+  y: "Y",
+  of: "Of",
+  by: "Pairs",
+  bys: {
+    "": "chosen by the range",
+    last: "at each sample of X",
+    stamp: "of the same time stamp",
+    grid: "what both held, every",
+    mean: "means of both, over",
+    pulse: "of the same pulse",
+  },
+  step: "Seconds from one to the next",
+  seconds: "s",
+  bins: "Bars",
+  weight: "Bars are",
+  weights: { time: "for how long", count: "how many samples" },
+  window: "Window",
+  windows: { none: "none", hann: "Hann" },
+  output: "Shown",
+  outputs: { amplitude: "amplitude", density: "power density" },
+  axes: "Axes",
+  axesOf: { "": "strength logarithmic", linear: "linear", both: "both logarithmic" },
+  fill: "Points",
+  fills: {
+    "": "the samples themselves",
+    previous: "what held, every",
+    linear: "between samples, every",
+    mean: "means, over",
+  },
+  csv: "CSV",
+  swap: "Swap X and Y",
+  whole: "All frequencies",
+  computing: "the archiver computes …",
+  samples: "samples",
+  frequency: "Hz",
+  and: (name: string, units: string | null) => (units ? `${name}, ${units}` : name),
+  strengthOf: (output: "amplitude" | "density", units: string | null) =>
+    `${drawerWords.outputs[output]}${units ? `, ${units}` : ""}`,
+  labels: {
+    xy: (x: string, y: string) =>
+      `${y} against ${x}, times by colour; arrows go from pair to pair, Enter sets the cursor of the plot there`,
+    histogram: (of: string) => `Histogram of ${of}; arrows go from bar to bar`,
+    fft: (of: string) =>
+      `Spectrum of ${of}; arrows go from point to point, with Shift from peak to peak, plus and minus zoom`,
+  },
+  pairs: (count: number, how: string) =>
+    `${count.toLocaleString("en")} ${count === 1 ? "pair" : "pairs"}, ${how}`,
+  how: {
+    last: "at each sample of X",
+    stamp: "of the same stamp",
+    grid: (length: string) => `what both held every ${length}`,
+    mean: (length: string) => `means over ${length}`,
+    pulse: "of the same pulse",
+  },
+  correlation: (r: string) => `correlation ${r}`,
+  fit: (slope: string, intercept: string) => `dashed: Y = ${slope} · X ${intercept}`,
+  unpaired: (count: number) => `${count.toLocaleString("en")} without a partner`,
+  until: (time: string) => `only up to ${time}, as there are too many. Means cover the whole range`,
+  means: "Show means",
+  held: "Show what both held",
+  damaged: (count: number) =>
+    `${count.toLocaleString("en")} damaged ${count === 1 ? "block is" : "blocks are"} left out`,
+  oneRow: "Two rows with numbers are put against each other: there is one.",
+  noRow: "No row of the plot has numbers.",
+  findOne: "Find another PV",
+  noPairs: (from: string, to: string) => `No pair from ${from} to ${to}: at no time were both known.`,
+  nothing: (from: string, to: string) => `Nothing was recorded from ${from} to ${to}.`,
+  earlier: "Look at ten times as much",
+  bar: (low: string, high: string, what: string, part: string) => `${low} … ${high}: ${what}, ${part}`,
+  count: (count: number) => `${count.toLocaleString("en")} ${count === 1 ? "sample" : "samples"}`,
+  known: (length: string) => `known for ${length}`,
+  notRecorded: (length: string) => `not recorded for ${length}`,
+  notYet: (length: string) => `${length} before the first sample`,
+  nan: (what: string) => `NaN: ${what}`,
+  infinite: (what: string) => `infinite: ${what}`,
+  points: (count: number, step: string) => `${count.toLocaleString("en")} points, one every ${step}`,
+  strongest: "strongest",
+  peak: (hertz: string, every: string, strength: string) => `${hertz} Hz (every ${every}): ${strength}`,
+  constant: (strength: string) => `0 Hz (constant): ${strength}`,
+  makeEven: (step: string) => `A point every ${step}`,
+  meansOf: (step: string) => `Means over ${step}`,
+  stretch: (from: string, to: string) => `Show ${from} to ${to}`,
+  again: "Ask again",
+} as const;
+
+/** Lists of a cluster for a part of which nobody answers. */
+export const missingWords = {
+  unanswered: (parts: string, pvs: number) =>
+    `Nobody answers for ${parts}: ${pvsText(pvs)} ${pvs === 1 ? "is" : "are"} listed of which nobody knows how ${pvs === 1 ? "it fares" : "they fare"}. ${pvs === 1 ? "It is" : "They are"} recorded again as soon as a node takes over.`,
+  unread: (parts: string) =>
+    `Nobody answers for ${parts}: how its PVs fare nobody knows, and some that are archived may be missing here.`,
+  madeWithout: (what: string) => `This list is made ${what}.`,
+  nodes: "Look at the nodes",
 } as const;

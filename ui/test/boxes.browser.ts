@@ -77,7 +77,10 @@ for (const [count, me] of [
     await open(page, count);
     for (const [width, height] of SCREENS) {
       await page.setViewportSize({ width, height });
-      for (const theme of ["light", "dark"] as const) {
+      // Colours move nothing: that is looked at where there is least room, and where most is shown.
+      for (const theme of width === 360 || width === 1400
+        ? (["light", "dark"] as const)
+        : (["light"] as const)) {
         await page.emulateMedia({ colorScheme: theme });
         await page.waitForFunction((theme) => document.documentElement.dataset.theme === theme, theme);
         await settled(page);
@@ -251,3 +254,27 @@ for (const [what, query] of [
     }
     await page.close();
   });
+
+test("on a phone, touched by fingers, the header has one line for its buttons and one for the times", async () => {
+  server.me = NOBODY_ASKED;
+  for (const width of [360, 390]) {
+    const context = await browser.newContext({
+      viewport: { width, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    });
+    const page = await context.newPage();
+    page.setDefaultTimeout(60_000);
+    await open(page, 5);
+    await page.locator("#chip").getByText("PVs").waitFor();
+    const tops = await page
+      .locator("#home, #chip, #undo, #share-open, #more")
+      .evaluateAll((all) =>
+        all.map((one) => one.getBoundingClientRect()).map(({ top, height }) => top + height / 2),
+      );
+    assert.ok(Math.max(...tops) - Math.min(...tops) < 4, `at ${width}: ${tops.join(", ")}`);
+    const { beyond } = await page.evaluate(overlaps);
+    assert.deepEqual(beyond, []);
+    await context.close();
+  }
+});

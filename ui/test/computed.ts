@@ -1,7 +1,7 @@
 // What the test server computes of its samples, as the archiver does: snapshots, differences, searches.
 
 import type { Json, WireGap } from "../src/api.ts";
-import { isoOf, type Instant } from "../src/time.ts";
+import { instantOf, isoOf, type Instant } from "../src/time.ts";
 import type { FixturePv } from "./pvs.ts";
 
 /** A sample of a test PV. */
@@ -110,4 +110,178 @@ export function whenLines(source: Source, expression: string, from: number, to: 
 
 function iso(t: number): string {
   return isoOf({ seconds: Math.floor(t), nanos: 0 });
+}
+
+/** A formula of arithmetic over PVs, by a function of the moment; refused with the place where it cannot be one. */
+export function formulaOf(
+  source: Source,
+  expression: string,
+): { units: string | null; at(t: number): number } {
+  if (/[-+*/(]\s*$/.test(expression))
+    throw new WrongFormula(
+      `a number, a name or a function is expected and the end was found, at character ${expression.length + 1}`,
+    );
+  const names = [...expression.matchAll(/`([^`]+)`|[A-Z][\w:]*/g)].map(([text, quoted]) => ({
+    text,
+    pv: source.pv(quoted ?? text),
+    place: expression.indexOf(text) + 1,
+  }));
+  const unknown = names.find(({ pv }) => pv === null);
+  if (unknown)
+    throw new WrongFormula(
+      `no PV of this archive is called "${unknown.text}", at character ${unknown.place}`,
+    );
+  const units = new Set(names.map(({ pv }) => pv!.metadata.units ?? ""));
+  const joins = /[-+]/.exec(expression.replace(/`[^`]+`|[A-Z][\w:]*/g, ""));
+  if (units.size > 1 && joins)
+    throw new WrongFormula(
+      `${[...units].join(" and ")} cannot be added, at character ${expression.search(/ [-+] /) + 2}`,
+    );
+  let body = expression;
+  names.forEach(({ text }, i) => (body = body.replace(text, `v[${i}]`)));
+  const compute = new Function("v", `return ${body};`) as (v: number[]) => number;
+  const at = (t: number) => {
+    const values = names.map(({ pv }) => {
+      if (source.gaps(pv!, t, t + 1e-3).length > 0) return NaN;
+      return Number(source.held(pv!, t)?.value ?? NaN);
+    });
+    return compute(values);
+  };
+  return { units: [...units][0] ?? null, at };
+}
+
+export class WrongFormula extends Error {}
+
+type Formula = ReturnType<typeof formulaOf>;
+
+/** What two formulas were at the same times, so far apart; of means two looks at each stretch are enough here. */
+export function pairsOf(
+  [x, y]: [Formula, Formula],
+  { from, to, by, step }: { from: number; to: number; by: string; step: number },
+): { facts: Record<string, string>; columns: { time: number[]; x: number[]; y: number[] } } {
+  const columns = { time: [] as number[], x: [] as number[], y: [] as number[] };
+  let unpaired = 0;
+  for (let t = from; t < to; t += step) {
+    const of = ({ at }: Formula) => (by === "mean" ? (at(t) + at(t + step / 2)) / 2 : at(t));
+    const [a, b] = [of(x), of(y)];
+    if (Number.isNaN(a)) continue;
+    if (Number.isNaN(b)) {
+      unpaired += 1;
+      continue;
+    }
+    columns.time.push(t);
+    columns.x.push(a);
+    columns.y.push(b);
+  }
+  const fit = fitOf(columns.x, columns.y);
+  const told = fit && Object.fromEntries(Object.entries(fit).map(([key, value]) => [key, String(value)]));
+  const units = JSON.stringify({ x: x.units || null, y: y.units || null });
+  return { facts: { units, unpaired: String(unpaired), damage: "[]", ...told }, columns };
+}
+
+/** The straight line that lies nearest, and how near. */
+function fitOf(x: number[], y: number[]): { correlation: number; slope: number; intercept: number } | null {
+  const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [mx, my] = [mean(x), mean(y)];
+  const spread = (a: number[], ma: number, b: number[], mb: number) =>
+    a.reduce((sum, value, i) => sum + (value - ma) * (b[i]! - mb), 0);
+  const [xx, yy, xy] = [spread(x, mx, x, mx), spread(y, my, y, my), spread(x, mx, y, my)];
+  if (!(xx > 0) || !(yy > 0)) return null;
+  return { correlation: xy / Math.sqrt(xx * yy), slope: xy / xx, intercept: my - (xy / xx) * mx };
+}
+
+/** For how long a formula lay where, looked at each second; how often, if each look were a sample. */
+export function histogramOf(
+  of: Formula,
+  { from, to, count, isCount }: { from: number; to: number; count: number; isCount: boolean },
+): object {
+  const looks = Array.from({ length: Math.floor(to - from) }, (_, i) => of.at(from + i));
+  const known = looks.filter((value) => !Number.isNaN(value));
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const width = (high - low) / count;
+  const share = (length: number) => ({ seconds: isCount ? null : length, count: isCount ? length : null });
+  const lengths = new Array<number>(known.length > 0 ? count : 0).fill(0);
+  for (const value of known) {
+    const i = Math.min(count - 1, Math.floor((value - low) / width));
+    lengths[i] = lengths[i]! + 1;
+  }
+  const bins = lengths.map((length, i) => ({
+    ...{ low: low + i * width, high: low + (i + 1) * width },
+    ...share(length),
+  }));
+  return {
+    ...{ units: of.units || null, bins, below: share(0), above: share(0), infinite: share(0) },
+    ...{ minus_infinite: share(0), nan: share(0), gaps: { seconds: looks.length - known.length } },
+    ...{ before: { seconds: 0 }, damage: [] },
+  };
+}
+
+/** The amplitudes of a formula's frequencies, by so many looks at it. */
+export function spectrumOf(
+  of: Formula,
+  { from, step, points }: { from: number; step: number; points: number },
+): { frequency: number[]; strength: number[] } {
+  const looks = Array.from({ length: points }, (_, i) => of.at(from + i * step));
+  const mean = looks.reduce((sum, value) => sum + value, 0) / points;
+  const rows = Array.from({ length: points / 2 + 1 }, (_, k) => k);
+  const strength = rows.map((k) => {
+    let [re, im] = [0, 0];
+    looks.forEach((value, i) => {
+      const angle = (-2 * Math.PI * k * i) / points;
+      re += (value - mean) * Math.cos(angle);
+      im += (value - mean) * Math.sin(angle);
+    });
+    return (Math.hypot(re, im) * (k === 0 || k === points / 2 ? 1 : 2)) / points;
+  });
+  return { frequency: rows.map((k) => k / (step * points)), strength };
+}
+
+const wireOf = (value: number) => (Number.isNaN(value) ? null : value);
+
+/** A step each time at which one of its PVs may have another value: here each second. */
+export function formulaSteps(
+  of: { units: string | null; at(t: number): number },
+  { from, to, limit }: { from: number; to: number; limit: number },
+): object {
+  const steps: object[] = [];
+  for (let t = from; t < to && steps.length < limit; t = Math.floor(t) + 1)
+    steps.push({ time: isoOf(instantOf(t)), value: wireOf(of.at(t)) });
+  return { units: of.units, steps };
+}
+
+/** Means of equal parts, of ten looks at each. */
+export function formulaBins(
+  of: { units: string | null; at(t: number): number },
+  { from, to, count, extremes }: { from: number; to: number; count: number; extremes: boolean },
+): object {
+  const width = (to - from) / count;
+  const bins = Array.from({ length: count }, (_, i) => {
+    const start = from + i * width;
+    const values = Array.from({ length: 10 }, (_, k) => of.at(start + (k * width) / 10)).filter(
+      (value) => !Number.isNaN(value),
+    );
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+    return {
+      ...{ start: isoOf(instantOf(start)), end: isoOf(instantOf(start + width)), mean: wireOf(mean) },
+      ...{ covered: (values.length / 10) * width, made_of: "samples" },
+      ...(extremes ? { min: wireOf(Math.min(...values)), max: wireOf(Math.max(...values)) } : {}),
+    };
+  });
+  return { units: of.units, bins };
+}
+
+/** What it amounts to, looked at a thousand times. */
+export function statisticsOf(
+  of: { units: string | null; at(t: number): number },
+  { from, to }: { from: number; to: number },
+): object {
+  const looks = Array.from({ length: 1000 }, (_, i) => of.at(from + ((i + 0.5) / 1000) * (to - from)));
+  const known = looks.filter((value) => !Number.isNaN(value));
+  const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
+  const std = Math.sqrt(known.reduce((sum, value) => sum + (value - mean) ** 2, 0) / known.length);
+  const covered = (known.length / looks.length) * (to - from);
+  return {
+    ...{ units: of.units, covered, unknown: to - from - covered, mean: wireOf(mean), std: wireOf(std) },
+    ...{ min: wireOf(Math.min(...known)), max: wireOf(Math.max(...known)), read: known.length },
+  };
 }

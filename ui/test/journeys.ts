@@ -9,9 +9,18 @@ import assert from "node:assert/strict";
 import { createInterface } from "node:readline";
 import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
+import {
+  bookmarksByKeys,
+  costsByKeys,
+  outlierByKeys,
+  snapshotByKeys,
+  wallByKeys,
+  whenByKeys,
+} from "./by_keys.ts";
 import { paste, startChromium } from "./chromium.ts";
+import { Keyboard } from "./keyboard.ts";
 import { overlaps } from "./overlaps.ts";
-import { snapshotJourney, whenJourney, type Walk } from "./questions.ts";
+import { exportJourney, relationsJourney, snapshotJourney, whenJourney, type Walk } from "./questions.ts";
 
 const base = process.env.PVARK_URL!;
 const shots = process.env.PVARK_SHOTS;
@@ -94,7 +103,10 @@ async function seesTrip({ page, actions }: Walk): Promise<void> {
     /^0\.09/.test(document.querySelector('[data-pv="J1:RF2:FWD"] .value')!.textContent!),
   );
   assert.equal(await cell(page, FIRST_MAJOR, "severity"), "MAJOR");
-  assert.match(await cell(page, "J1:DCCT", "value"), /^299\./, "the beam was still there");
+  // The beam was still there. Each row has the mean of its bin until the exact value has come.
+  await page.waitForFunction(() =>
+    /^299\./.test(document.querySelector('[data-pv="J1:DCCT"] .value')!.textContent!),
+  );
   assert.ok(actions.length <= 4, actions.join(", "));
   await noOverlap(page);
 }
@@ -303,20 +315,21 @@ const addMany: Journey = async ({ page, act }) => {
 };
 
 const addManyKeys: Journey = async ({ page }) => {
+  const keyboard = new Keyboard(page);
   await page.goto(`${base}manage`);
-  await page.locator('[data-tab="add"]').focus();
-  await page.keyboard.press("Enter");
-  await paste(page, ".add-names textarea", "J4:EXTRA:1\nJ4:EXTRA:2\n");
+  await page.locator(".table-row[data-pv]").first().waitFor();
+  await keyboard.use('[data-tab="add"]');
+  await keyboard.reach(".add-names textarea");
+  await keyboard.paste("J4:EXTRA:1\nJ4:EXTRA:2\n");
   await page.getByRole("button", { name: "Archive 2 PVs" }).waitFor();
   // The button has the focus.
   await page.keyboard.press("Enter");
   await page.getByText("2 PVs are asked for").waitFor();
-  await page.locator(".undo-add").focus();
-  await page.keyboard.press("Enter");
+  await keyboard.use(".undo-add");
   await page.getByText("2 PVs are taken out again").waitFor();
 };
 
-/** J5. An IOC is killed, then the archiver; both come back. */
+/** J5. An IOC is killed, then the archiver; both come back. Who has no finger on a screen has a keyboard here. */
 function gone(isTouch: boolean): Journey {
   return async ({ page, act }) => {
     const pv = "J4:0007";
@@ -345,7 +358,8 @@ function gone(isTouch: boolean): Journey {
     assert.deepEqual(late, [], "nothing is drawn that nobody recorded");
     await shot(page, isTouch ? "gone-phone" : "gone");
     const show = bar.getByRole("link", { name: "Show it" });
-    await act("Show it", () => (isTouch ? show.tap() : show.click()));
+    const keyboard = new Keyboard(page);
+    await act("Show it", () => (isTouch ? show.tap() : keyboard.use("#outage a")));
     await page.locator("th button").filter({ hasText: "127.0.0.1" }).first().waitFor();
     await page.locator(".ioc-side h2").filter({ hasText: "127.0.0.1" }).waitFor();
     await page.locator(".happened li").first().waitFor();
@@ -392,7 +406,9 @@ const forty: Journey = async ({ page }) => {
   assert.ok(share >= 0.6, `${share}`);
   await noOverlap(page);
   // Folded groups are opened, so that every PV has a row.
-  for (const fold of await page.locator('.group-head [aria-expanded="false"]').all()) await fold.click();
+  const keyboard = new Keyboard(page);
+  const folded = page.locator('.group-head [aria-expanded="false"]');
+  while ((await folded.count()) > 0) await keyboard.use('.group-head [aria-expanded="false"]');
   const looks = await page.locator("#legend [data-pv] .swatch").evaluateAll((swatches) =>
     swatches.map((swatch) => {
       const style = getComputedStyle(swatch);
@@ -420,6 +436,13 @@ const costs: Journey = async ({ page, act }) => {
   const told = parseFloat(shown) * { B: 1, kB: 1e3, MB: 1e6, GB: 1e9 }[shown.split(" ")[1] as "kB"];
   assert.ok(Math.abs(told / bytes - 1) < 0.2, `${shown} against ${bytes}`);
   await act("mark the first", () => page.locator(".table-row[data-pv]").first().click());
+  const settings = async () =>
+    (
+      (await (await page.request.get(`${base}api/v1/pvs/${encodeURIComponent(first!)}`)).json()) as {
+        sampling: { deadband: string | null };
+      }
+    ).sampling.deadband;
+  const before = await settings();
   await act("Policy", () => page.locator('[data-verb="policy"]').click());
   const sheet = page.locator("#sheet-dialog");
   await sheet.locator("select").selectOption("monitor");
@@ -431,15 +454,9 @@ const costs: Journey = async ({ page, act }) => {
   await shot(page, "costs");
   await act("apply", () => sheet.getByRole("button", { name: "Policy of 1 PV" }).click());
   await page.locator(".said-bar").getByText("1 PV is archived another way now.").waitFor();
-  const settings = async () =>
-    (
-      (await (await page.request.get(`${base}api/v1/pvs/${encodeURIComponent(first!)}`)).json()) as {
-        sampling: { deadband: string | null };
-      }
-    ).sampling.deadband;
   assert.ok(Number(await settings()) === 1e9, String(await settings()));
   await act("Undo", () => page.locator(".undo-order").click());
-  for (let tries = 0; Number(await settings()) > 1e-300; tries++) {
+  for (let tries = 0; (await settings()) !== before; tries++) {
     assert.ok(tries < 100, "as it was");
     await page.waitForTimeout(100);
   }
@@ -611,11 +628,14 @@ const wall: Journey = async ({ page }) => {
   );
 };
 
+const TOOLS = { base, loaded, reaching, gotoOld };
+
 const JOURNEYS: Record<string, { run: Journey; context?: object }> = {
   trip: { run: trip },
   "trip-keys": { run: tripKeys },
   "trip-touch": { run: tripTouch, context: PHONE },
   outlier: { run: outlier },
+  "outlier-keys": { run: (walk) => outlierByKeys(walk, TOOLS) },
   day: { run: day, context: { timezoneId: "Europe/Paris" } },
   "day-keys": { run: dayKeys, context: { timezoneId: "Europe/Paris" } },
   "day-touch": { run: dayTouch, context: { ...PHONE, timezoneId: "Europe/Paris" } },
@@ -625,10 +645,18 @@ const JOURNEYS: Record<string, { run: Journey; context?: object }> = {
   "gone-touch": { run: gone(true), context: PHONE },
   forty: { run: forty },
   costs: { run: costs },
+  "costs-keys": { run: (walk) => costsByKeys(walk, TOOLS) },
   bookmarks: { run: bookmarks },
+  "bookmarks-keys": { run: (walk) => bookmarksByKeys(walk, TOOLS) },
   snapshot: { run: (walk) => snapshotJourney(base, walk) },
+  "snapshot-keys": { run: (walk) => snapshotByKeys(walk, TOOLS) },
+  "when-keys": { run: (walk) => whenByKeys(walk, TOOLS) },
   when: { run: (walk) => whenJourney(base, walk), context: { timezoneId: "Europe/Paris" } },
+  relations: { run: (walk) => relationsJourney(base, LINK, walk) },
+  export: { run: (walk) => exportJourney(base, walk, false) },
+  "export-keys": { run: (walk) => exportJourney(base, walk, true) },
   wall: { run: wall },
+  "wall-keys": { run: (walk) => wallByKeys(walk, TOOLS) },
 };
 
 /** With PVARK_PAGE the page comes from that folder in place of the program's own: what has just been built. */

@@ -3,7 +3,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noSamples, type Bins, type Gap, type Samples } from "../src/decode.ts";
-import { binLine, holesOf, isBroken, joined, sampleLine, type Line } from "../src/line.ts";
+import {
+  binLine,
+  binsWithin,
+  holesOf,
+  isBroken,
+  joined,
+  sampleLine,
+  samplesWithin,
+  straightLine,
+  type Line,
+} from "../src/line.ts";
 
 const NO_HOLES = holesOf([]);
 
@@ -115,4 +125,43 @@ test("live samples go on where the history ends, but not across a gap between", 
     written(joined(broken, sampleLine(samples([4, 6]), NO_HOLES, 5))),
     "1:5 2:5 | 3:5 4:5 4:6 5:6",
   );
+});
+
+/** The points of a line within a part of the time, and where it goes in and out, written. */
+function seen({ x, y }: Line, from: number, to: number): string {
+  const found: string[] = [];
+  for (let i = 0; i + 1 < x.length; i++) {
+    if (Number.isNaN(y[i]!) || Number.isNaN(y[i + 1]!) || x[i + 1]! < from || x[i]! > to) continue;
+    const at = (time: number) =>
+      x[i] === x[i + 1] ? y[i]! : y[i]! + ((time - x[i]!) / (x[i + 1]! - x[i]!)) * (y[i + 1]! - y[i]!);
+    const [a, b] = [Math.max(x[i]!, from), Math.min(x[i + 1]!, to)];
+    found.push([a, at(a), b, x[i] === x[i + 1] ? y[i + 1]! : at(b)].map((n) => n.toFixed(6)).join(" "));
+  }
+  return found.join("\n");
+}
+
+test("a part of a line is as the whole line is there", () => {
+  let state = 7;
+  const random = () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
+  for (let round = 0; round < 400; round++) {
+    const means = Array.from({ length: 40 }, () => (random() < 0.4 ? null : random() < 0.1 ? NaN : random()));
+    const before = random() < 0.5 ? null : { x: -5, y: 9, severity: 0, at: null };
+    const all = bins(means, before);
+    // An empty bin has no number; what is none has a sample.
+    means.forEach((mean, i) => (all.count[i] = mean === null ? 0 : 1));
+    const holes = random() < 0.5 ? NO_HOLES : holesOf([gap(random() * 20, 20 + random() * 20)]);
+    const from = random() * 44 - 2;
+    const part = { from, to: from + random() * 12 };
+    for (const style of ["mean", "steps"] as const) {
+      const [whole, own] = [all, binsWithin(all, part)].map((bins) => binLine(bins, style, holes, 0, 42));
+      assert.equal(seen(own!, part.from, part.to), seen(whole!, part.from, part.to), `${style} ${round}`);
+    }
+    const points = samples(
+      ...means.flatMap((mean, i): [number, number][] => (mean === null ? [] : [[i, mean]])),
+    );
+    for (const line of [sampleLine, straightLine]) {
+      const [whole, own] = [points, samplesWithin(points, part)].map((some) => line(some, holes, 42));
+      assert.equal(seen(own!, part.from, part.to), seen(whole!, part.from, part.to), `${line.name} ${round}`);
+    }
+  }
 });

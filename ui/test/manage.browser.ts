@@ -50,6 +50,7 @@ test("by keyboard alone PVs are found, marked, paused after it was told what tha
   const sheet = page.locator("#sheet-dialog[open]");
   await sheet.getByText("2 PVs: LAB:TEMP2, LAB:TEMP3").waitFor();
   await sheet.getByText("Gaps with the cause “paused” from now on.").waitFor();
+  await sheet.getByText("It would change all 2.").waitFor();
   assert.equal(state("LAB:TEMP2"), "connected", "nothing has happened yet");
   await page.keyboard.press("Enter");
   await page.locator(".said-bar").getByText("2 PVs are paused.").waitFor();
@@ -59,8 +60,90 @@ test("by keyboard alone PVs are found, marked, paused after it was told what tha
   );
   await page.locator(".undo-order").focus();
   await page.keyboard.press("Enter");
-  await page.locator(".said-bar").getByText("2 PVs are resumed.").waitFor();
+  await page.locator(".said-bar").getByText("2 PVs are as they were before.").waitFor();
   assert.equal(state("LAB:TEMP2"), "connected");
+  await page.locator(".undo-order").focus();
+  await page.keyboard.press("Enter");
+  await page.locator(".said-bar").getByText("2 PVs are as they were before.").waitFor();
+  await page.waitForFunction(() => document.querySelector(".undo-order") !== null);
+  assert.equal(state("LAB:TEMP2"), "paused", "what was taken back can be taken back");
+});
+
+test("Enter on the head of a column sorts, and plots nothing", async () => {
+  await page.goto(`${base}manage`);
+  await row("LAB:TEMP1").waitFor();
+  await page.locator(".table-head .bytes button").focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.search.includes("sort=-bytes"));
+  assert.equal(new URL(page.url()).pathname, "/manage");
+  await page.keyboard.press("Space");
+  await page.waitForFunction(() => location.search.includes("sort=bytes"));
+  assert.equal(await page.locator(".table-row.is-marked").count(), 0, "no row is marked by it");
+});
+
+test("a list that is pasted while another is looked for is shown and marked", async () => {
+  await page.goto(`${base}manage`);
+  await row("LAB:TEMP1").waitFor();
+  await page.route(
+    (url) => url.pathname.endsWith("/pvs"),
+    async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      await route.continue();
+    },
+  );
+  await page.locator(".tools input").pressSequentially("LAB");
+  await paste(page, ".tools input", "LAB:TEMP1\nLAB:TEMP2\n");
+  await page.waitForTimeout(250);
+  await paste(page, ".tools input", "LAB:TEMP3\n#\n");
+  await row("LAB:TEMP3").waitFor();
+  await page.locator(".bulk").getByText("1 of 1 marked").waitFor();
+});
+
+test("orders of the day are listed with who gave them, and taken back after it was told what that does", async () => {
+  await page.goto(`${base}manage?match=LAB:TEMP`);
+  await row("LAB:TEMP1").click();
+  await row("LAB:TEMP2").click();
+  await page.locator('[data-verb="remove"]').click();
+  await page.getByRole("button", { name: "Remove 2 PVs" }).click();
+  await page.locator(".said-bar").getByText("2 PVs are removed.").waitFor();
+  await page
+    .locator(".said-bar")
+    .getByText(/Can be undone until tomorrow \d\d:\d\d/)
+    .waitFor();
+  await page.goto(`${base}manage?part=undo`);
+  const order = page.locator("[data-order]");
+  await order.getByText("removed").waitFor();
+  await order.getByRole("button", { name: "Take back for 2 PVs" }).click();
+  const sheet = page.locator("#sheet-dialog[open]");
+  await sheet.getByText("2 PVs: LAB:TEMP1, LAB:TEMP2").waitFor();
+  assert.equal(state("LAB:TEMP1"), undefined);
+  await page.keyboard.press("Enter");
+  await page.locator(".said-bar").getByText("2 PVs are as they were before.").waitFor();
+  assert.ok(state("LAB:TEMP1"));
+  await page.locator("[data-order]").getByText("undone").waitFor();
+  server.me = somebody("ldap", "ana", "operate", WAYS);
+  await page.reload();
+  await page.locator("[data-order]").waitFor();
+  assert.equal(
+    await page.locator("[data-order] button").count(),
+    0,
+    "only who may order it may take it back",
+  );
+});
+
+test("an order of somebody else at the same moment is not taken for one’s own", async () => {
+  await page.goto(`${base}manage?match=LAB:TEMP`);
+  await row("LAB:TEMP1").click();
+  await page.route("**/api/v1/pause", async (route) => {
+    const headers = { "Content-Type": "application/json" };
+    await fetch(`${base}api/v1/pause`, { method: "POST", headers, body: '{"pvs":["LAB:TEMP3"]}' });
+    await route.continue();
+  });
+  await page.locator('[data-verb="pause"]').click();
+  await page.getByRole("button", { name: "Pause 1 PV" }).click();
+  await page.locator(".said-bar").getByText("1 PV is paused.").waitFor();
+  await page.locator(".said-bar").getByRole("link", { name: "Undo …" }).click();
+  await page.locator("[data-order]").nth(1).waitFor();
 });
 
 test("what is refused of an order is told by name and reason", async () => {
@@ -69,9 +152,13 @@ test("what is refused of an order is told by name and reason", async () => {
   await row("LAB:TEMP1").click();
   await row("LAB:TEMP2").click();
   await page.locator('[data-verb="pause"]').click();
-  await page.getByRole("button", { name: "Pause 2 PVs" }).click();
-  await page.getByRole("button", { name: "1 refused: show" }).click();
-  await page.locator("#sheet-dialog").getByText("is already paused").waitFor();
+  const sheet = page.locator("#sheet-dialog[open]");
+  await sheet.getByText("It would change 1 of 2.").waitFor();
+  await sheet.getByText("1 PV stays as it is: which?").click();
+  await sheet.getByText("is already paused").waitFor();
+  await page.getByRole("button", { name: "Pause 1 PV" }).click();
+  await page.getByRole("button", { name: "1 unchanged: show" }).click();
+  await sheet.getByText("is already paused").waitFor();
 });
 
 test("PVs are removed with their data kept, listed as removed, and brought back", async () => {

@@ -12,7 +12,7 @@ export function overlaps(): Found {
   const PARTS =
     ".top > *, .top button, .top input, .top select, #problems, #plot, #plot .over, .time-axis, #overview-strip, #nothing, .panel, " +
     ".panel > header > *, .panel .scroll, .panel footer > *, .group-head, .row, .row .name, .row .value, .row .why, .row .severity, " +
-    ".events button, .waveform, .tabs > *";
+    ".events button, .waveform, .waveform header > *, #drawer-tabs, #analysis, .tabs > *";
   const nameOf = (element: Element) => {
     const row = element.closest("[data-pv]")?.getAttribute("data-pv") ?? "";
     const own = element.id || element.className || element.textContent!.slice(0, 20);
@@ -56,6 +56,9 @@ export function overlaps(): Found {
   const rows = document.querySelector(".panel .scroll")!;
   if (rows.scrollWidth > rows.clientWidth)
     beyond.push(`the panel scrolls sideways by ${rows.scrollWidth - rows.clientWidth}`);
+  const waves = document.querySelector("#waveforms")!;
+  if (waves.scrollWidth > waves.clientWidth)
+    beyond.push(`the waveforms scroll sideways by ${waves.scrollWidth - waves.clientWidth}`);
   const { width, height } = document.querySelector("#plot .over")!.getBoundingClientRect();
   return { over, beyond, plot: { width, height } };
 }

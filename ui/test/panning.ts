@@ -1,42 +1,163 @@
-// What a frame takes while 20 PVs of a year are panned: by the page's own canvas, and by uPlot with the same bins. Drawn in the page's
-// own code and in uPlot's, one after the other, in the same browser; no server has a part in it.
+// What a frame takes while 20 PVs of a year are panned: first the whole page against the test server, dragged by a mouse, as processor time of
+// the browser's main thread and of all its threads; then the plot alone beside uPlot with the same bins.
 //
-//   npm run panning
+//   npm run panning                    the page as it was built
+//   PVARK_PAGE=FOLDER npm run panning  another build of it, such as one of before a change
 
-import { build } from "esbuild";
 import { startChromium } from "./chromium.ts";
+import { openDrawing } from "./drawing.ts";
+import { HOUR, yearPvs } from "./pvs.ts";
+import { TestServer } from "./server.ts";
 
-const here = new URL("..", import.meta.url).pathname;
-const result = await build({
-  stdin: {
-    contents: `
-      import uPlot from "uplot";
-      import { Plot } from "./src/plot.ts";
-      import { layoutOf } from "./src/panes.ts";
-      import { newTrace } from "./src/trace.ts";
-      import { applyTheme } from "./src/style.ts";
-      Object.assign(window, { uPlot, Plot, layoutOf, newTrace, applyTheme });`,
-    resolveDir: here,
-    loader: "ts",
-  },
-  bundle: true,
-  write: false,
-  format: "iife",
-  target: "chrome109",
-  loader: { ".css": "empty" },
-});
-const tokens = await (await import("node:fs/promises")).readFile(`${here}src/tokens.css`, "utf8");
+const YEAR = 365 * 86_400;
+const MOVES = 300;
 
+const dist = process.env.PVARK_PAGE ?? new URL("../dist", import.meta.url).pathname;
 const browser = await startChromium();
 try {
+  await wholePage();
+  if (!process.env.PARTS) await plotAlone();
+} finally {
+  await browser.close();
+}
+
+interface TraceEvent {
+  name: string;
+  ph: string;
+  pid: number;
+  tid: number;
+  ts: number;
+  dur?: number;
+  tdur?: number;
+  args: { data?: { type?: string } };
+}
+
+/** A drag to and fro over the plot of a page, each move with its frame. */
+async function wholePage(): Promise<void> {
+  const server = new TestServer(dist);
+  server.pvs = yearPvs(20);
+  const base = await server.start();
   const page = await browser.newPage({ viewport: { width: 1400, height: 850 } });
-  await page.setContent(
-    `<style>${tokens} #plot, #other { position: absolute; inset: 0; } .panes, .over, canvas { position: absolute }</style><div id="plot"></div><div id="other"></div>`,
+  const [from, to] = [HOUR - YEAR, HOUR].map((at) => new Date(at * 1000).toISOString());
+  const names = server.pvs.map(({ name }) => `pv=${name}`).join("&");
+  await page.goto(`${base}?${names}&from=${from}&to=${to}&zone=utc`);
+  await page.waitForFunction(() => document.querySelector("#view")!.getAttribute("aria-busy") === "false");
+  // What happened when, and the strip below, are asked for when all else is there.
+  for (let before = -1; before !== server.requests.length; await page.waitForTimeout(1000))
+    before = server.requests.length;
+  const box = (await page.locator("#plot .over").boundingBox())!;
+  const [x, y] = [box.x + box.width / 2, box.y + 60];
+  await browser.startTracing(page, { categories: ["toplevel", "devtools.timeline", "__metadata"] });
+  server.requests = [];
+  const began = Date.now();
+  // A move each frame, however long a busy machine takes for one: what is counted is processor time.
+  await page.evaluate(
+    async ({ x, y, MOVES }) => {
+      const over = document.querySelector("#plot .over")!;
+      const send = (type: string, clientX: number) =>
+        over.dispatchEvent(
+          new PointerEvent(type, {
+            bubbles: true,
+            clientX,
+            clientY: y,
+            shiftKey: true,
+            pointerType: "mouse",
+          }),
+        );
+      send("pointerdown", x);
+      for (let i = 0; i < MOVES; i++) {
+        await new Promise(requestAnimationFrame);
+        // Before the next frame, as the browser does with a mouse.
+        await new Promise((resolve) => setTimeout(resolve));
+        performance.mark("move");
+        send("pointermove", Math.round(x + 300 * Math.sin(i / 40)));
+      }
+      send("pointerup", x);
+    },
+    { x, y, MOVES },
   );
-  await page.addScriptTag({ content: result.outputFiles[0]!.text });
+  const seconds = (Date.now() - began) / 1000;
+  const asked = server.requests.filter((path) => path.startsWith("/api/"));
+  const events = (JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] })
+    .traceEvents;
+  await server.stop();
+  await page.close();
+  console.log(
+    `the whole page, a drag of ${MOVES} moves in ${seconds.toFixed(1)} s (${server.pvs.length} PVs × 1 year):`,
+  );
+  tell(events);
+  const each = (asked.length / seconds).toFixed(1);
+  const kinds = new Map<string, number>();
+  for (const path of asked.map((path) => path.replace(/\?.*/, "")))
+    kinds.set(path, (kinds.get(path) ?? 0) + 1);
+  const parts = [...kinds].map(([path, count]) => `${count} × ${path}`).join(", ");
+  console.log(`  requests meanwhile: ${asked.length}, ${each} a second${parts ? ` (${parts})` : ""}`);
+}
+
+/** Frames of the page's main thread in which the mouse had moved: all that the thread did since the frame before. */
+function tell(events: TraceEvent[]): void {
+  const fired = events.filter(({ name, ph }) => name === "FireAnimationFrame" && ph === "X");
+  const counts = new Map<string, number>();
+  for (const { pid, tid } of fired) counts.set(`${pid} ${tid}`, (counts.get(`${pid} ${tid}`) ?? 0) + 1);
+  const main = [...counts].sort((a, b) => b[1] - a[1])[0]![0];
+  const isMain = (event: TraceEvent) => `${event.pid} ${event.tid}` === main;
+  const tasks = events
+    .filter(({ ph, name }) => ph === "X" && name.endsWith("RunTask"))
+    .sort((a, b) => a.ts - b.ts);
+  const mine = tasks.filter(isMain);
+  const hasClock = mine.some(({ tdur }) => tdur !== undefined);
+  const costOf = ({ tdur, dur }: TraceEvent) => (hasClock ? (tdur ?? 0) : (dur ?? 0)) / 1000;
+  const endOf = ({ ts, dur }: TraceEvent) => ts + (dur ?? 0);
+  const holds = (task: TraceEvent, event: TraceEvent) => event.ts >= task.ts && event.ts <= endOf(task);
+  const drawn = fired.filter(isMain);
+  const moves = events.filter(
+    (event) => isMain(event) && event.name === "EventDispatch" && event.args.data?.type === "pointermove",
+  );
+  const frames: number[] = [];
+  const scripts: number[] = [];
+  let since: TraceEvent[] = [];
+  for (const task of mine) {
+    since.push(task);
+    const own = drawn.filter((event) => holds(task, event));
+    if (own.length === 0) continue;
+    if (moves.some((move) => since.some((task) => holds(task, move)))) {
+      frames.push(since.reduce((sum, task) => sum + costOf(task), 0));
+      scripts.push(own.reduce((sum, event) => sum + costOf(event), 0));
+    }
+    since = [];
+  }
+  const others = tasks.filter((task) => !isMain(task)).reduce((sum, task) => sum + costOf(task), 0);
+  const what = hasClock ? "processor time" : "wall time, for want of processor time in the trace";
+  console.log(`  main thread, ${what} a frame: ${spread(frames)}; ${frames.length} frames`);
+  console.log(`  of these the page's own drawing:  ${spread(scripts)}`);
+  console.log(`  all other threads of the browser: mean ${(others / frames.length).toFixed(1)} ms a frame`);
+  if (process.env.PARTS) tellParts(events.filter(isMain), frames.length);
+}
+
+/** What the main thread did, by name, in milliseconds a frame. */
+function tellParts(events: TraceEvent[], frames: number): void {
+  const sums = new Map<string, number>();
+  for (const { name, tdur } of events) sums.set(name, (sums.get(name) ?? 0) + (tdur ?? 0) / 1000);
+  const most = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 24);
+  for (const [name, sum] of most) console.log(`    ${(sum / frames).toFixed(2)} ${name}`);
+}
+
+function spread(times: number[]): string {
+  const sorted = [...times].sort((a, b) => a - b);
+  const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;
+  return `median ${at(0.5).toFixed(1)} ms, 95 % within ${at(0.95).toFixed(1)} ms, most ${at(1).toFixed(1)} ms`;
+}
+
+/** The plot alone, and uPlot with the same bins. */
+async function plotAlone(): Promise<void> {
+  const page = await openDrawing(
+    browser,
+    { width: 1400, height: 850 },
+    `import uPlot from "uplot"; Object.assign(window, { uPlot });`,
+  );
   const told = await page.evaluate(async () => {
     /* eslint-disable @typescript-eslint/no-explicit-any */
-    const { Plot, layoutOf, newTrace, applyTheme, uPlot } = window as any;
+    const { Plot, layoutOf, newTrace, applyTheme, uPlot, sceneOf } = window as any;
     const [PVS, BINS, FRAMES, YEAR] = [20, 2000, 120, 365 * 86_400];
     const begin = 1.76e9;
     const palette = applyTheme("light");
@@ -47,29 +168,14 @@ try {
       const mean = start.map((_, i) => k + Math.sin(i / 50 + k) + 0.1 * Math.sin(i * 7));
       const [min, max] = [mean.map((y) => y - 0.3), mean.map((y, i) => y + 0.3 + (i % 400 === 0 ? 3 : 0))];
       const count = new Float64Array(BINS).fill(1000);
-      const bins = {
-        start,
-        end,
-        count,
-        min,
-        max,
-        mean,
-        first: mean,
-        last: mean,
-        severity: new Uint8Array(BINS),
-        before: null,
-      };
+      const severity = new Uint8Array(BINS);
+      const bins = { start, end, count, min, max, mean, first: mean, last: mean, severity, before: null };
       const range = { from: begin, to: begin + YEAR };
       trace.kind = "number";
       trace.metadata = { units: ["mA", "kW", "um", "mbar"][k % 4] };
       trace.history = {
-        range,
-        bins,
-        samples: null,
-        truncated: false,
-        live: false,
-        settled: begin + YEAR,
-        generation: 0,
+        ...{ range, bins, samples: null, truncated: false, live: false },
+        ...{ settled: begin + YEAR, generation: 0, earlier: 0 },
       };
       return trace;
     });
@@ -85,37 +191,15 @@ try {
         await Promise.resolve();
         times.push(performance.now() - before);
       }
-      times.sort((a, b) => a - b);
-      return { median: times[FRAMES >> 1]!, p95: times[Math.floor(FRAMES * 0.95)]! };
+      return times;
     };
-    const nothing = () => undefined;
-    const actions = {
-      zoom: nothing,
-      wheel: nothing,
-      pan: nothing,
-      pin: nothing,
-      back: nothing,
-      reach: nothing,
-      cursor: nothing,
-    };
-    const plot = new Plot(document.querySelector("#plot"), actions);
-    const ours = await measure((from) => {
-      const range = { from, to: from + 0.8 * YEAR };
-      const layout = layoutOf(traces, [], range);
-      plot.show({
-        range,
-        traces,
-        layout,
-        palette,
-        known: begin + 2 * YEAR,
-        silent: false,
-        zone: "utc",
-        pinned: null,
-        second: null,
-        lanes: false,
-        pointed: null,
+    const plot = new Plot(document.querySelector("#plot"), { again: () => undefined });
+    const ours = async (moving: boolean) =>
+      measure((from) => {
+        const range = { from, to: from + 0.8 * YEAR };
+        plot.show(sceneOf({ range, traces, layout: layoutOf(traces, [], range), palette, moving }));
       });
-    });
+    const [panned, whole] = [await ours(true), await ours(false)];
     document.querySelector("#plot")!.remove();
     // The same four panes of five PVs each, with bands of minimum to maximum under the means.
     const charts = [0, 1, 2, 3].map((pane) => {
@@ -140,17 +224,13 @@ try {
       return new uPlot({ width: 1096, height: 190, series, bands, legend: { show: false } }, data, root);
     });
     const theirs = await measure((from) => {
-      for (const chart of charts) {
-        chart.setScale("x", { min: from, max: from + 0.8 * YEAR });
-      }
+      for (const chart of charts) chart.setScale("x", { min: from, max: from + 0.8 * YEAR });
     });
-    await frame();
-    return { ours, theirs };
+    return { panned, whole, theirs };
   });
-  const text = ({ median, p95 }: { median: number; p95: number }) =>
-    `median ${median.toFixed(1)} ms, 95 % within ${p95.toFixed(1)} ms`;
-  console.log(`our canvas, one for all panes: ${text(told.ours)} a frame`);
-  console.log(`uPlot, one chart a pane:       ${text(told.theirs)} a frame`);
-} finally {
-  await browser.close();
+  console.log("the plot alone, by the wall:");
+  console.log(`  our canvas, panned:              ${spread(told.panned)}`);
+  console.log(`  our canvas, all drawn each time: ${spread(told.whole)}`);
+  console.log(`  uPlot, one chart a pane:         ${spread(told.theirs)}`);
+  await page.close();
 }

@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { startChromium } from "./chromium.ts";
 import { smaller } from "./png.ts";
 import { TestServer } from "./server.ts";
-import { STATES } from "./states.ts";
+import { STATES, takeTime } from "./states.ts";
 
 /** Pictures lie in the repository: none may be larger. */
 const BYTES_MAX = 150_000;
@@ -16,10 +16,13 @@ const BYTES_MAX = 150_000;
 const SHOWN = [
   ...["plot-light", "plot-dark", "twenty", "gap", "why", "times", "add", "archiver-gone", "phone"],
   ...["manage", "manage-iocs", "heat", "snapshot", "find-when"],
+  ...["notes", "views", "formula", "manage-undo", "manage-cluster", "share"],
+  ...["drawer-xy", "drawer-fft"],
 ];
 
 const folder = new URL("../../docs/pictures", import.meta.url).pathname;
 mkdirSync(folder, { recursive: true });
+takeTime();
 const wanted = process.env.PICTURES?.split(" ") ?? SHOWN;
 const browser = await startChromium();
 try {

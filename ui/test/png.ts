@@ -66,10 +66,12 @@ function nearestOf(palette: number[], colour: number): number {
   return palette.reduce((best, other, i) => (distance(other) < distance(palette[best]!) ? i : best), 0);
 }
 
-/** What Chromium writes: 8 bits of red, green and blue, not interlaced. */
+/** What Chromium writes: 8 bits of red, green and blue, and of what shines through if anything could; not interlaced. */
 function decode(png: Buffer): Image {
   const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
-  assert.deepEqual([...png.subarray(24, 29)].slice(0, 2), [8, 2], "red, green and blue of 8 bits");
+  const [bits, colours] = png.subarray(24, 26);
+  assert.ok(bits === 8 && (colours === 2 || colours === 6), "red, green and blue of 8 bits");
+  const each = colours === 6 ? 4 : 3;
   const data: Buffer[] = [];
   for (let at = 8; at < png.length;) {
     const length = png.readUInt32BE(at);
@@ -77,19 +79,19 @@ function decode(png: Buffer): Image {
     at += 12 + length;
   }
   const raw = inflateSync(Buffer.concat(data));
-  const stride = width * 3;
-  const rgb = new Uint8Array(stride * height);
+  const stride = width * each;
+  const pixels = new Uint8Array(stride * height);
   for (let y = 0; y < height; y++) {
     const filter = raw[y * (stride + 1)]!;
     for (let x = 0; x < stride; x++) {
       const at = y * stride + x;
-      const left = x >= 3 ? rgb[at - 3]! : 0;
-      const above = y > 0 ? rgb[at - stride]! : 0;
-      const corner = x >= 3 && y > 0 ? rgb[at - stride - 3]! : 0;
-      rgb[at] = raw[y * (stride + 1) + 1 + x]! + predicted(filter, left, above, corner);
+      const left = x >= each ? pixels[at - each]! : 0;
+      const above = y > 0 ? pixels[at - stride]! : 0;
+      const corner = x >= each && y > 0 ? pixels[at - stride - each]! : 0;
+      pixels[at] = raw[y * (stride + 1) + 1 + x]! + predicted(filter, left, above, corner);
     }
   }
-  return { width, height, rgb };
+  return { width, height, rgb: each === 3 ? pixels : pixels.filter((_, i) => i % 4 !== 3) };
 }
 
 function predicted(filter: number, left: number, above: number, corner: number): number {

@@ -21,6 +21,8 @@ export interface FixturePv {
   severity(value: Json, k: number): number;
   state: PvState;
   gaps: FixtureGap[];
+  /** When its first sample was taken, where that is not when the archive begins. */
+  first?: number;
 }
 
 /** The archive begins here. */
@@ -146,6 +148,23 @@ export function fixturePvs(): FixturePv[] {
     }),
     number("LAB:NEVER", "", 1, () => null, { type: null, state: "searching", metadata: {}, gaps: [] }),
   ];
+}
+
+/** So many numbers of four units with a sample every ten minutes for two years: alarms now and then, some with a gap. */
+export function yearPvs(count: number): FixturePv[] {
+  const period = 600;
+  return Array.from({ length: count }, (_, i) => {
+    const value = (k: number, t: number) =>
+      i + sine(t, 86_400 * (20 + i)) + 0.4 * noise(k * 31 + i) + (k % 9973 === 17 * i ? 3 : 0);
+    const severity = (v: Json) => (Number(v) > i + 1.3 ? 1 : 0);
+    const lost = HOUR - (30 + 13 * i) * 86_400;
+    const gap = { from: lost, to: lost + 86_400, cause: "disconnected", lost: 0, scope: "pv" as const };
+    return number(`YEAR:PV${i}`, ["mA", "kW", "um", "mbar"][i % 4]!, period, value, {
+      severity,
+      gaps: i % 4 === 0 ? [gap] : [],
+      first: HOUR - 2 * 365 * 86_400,
+    });
+  });
 }
 
 /** So many PVs of all kinds, as they come together on a page: long names and short, with units and without, states and texts. */

@@ -37,7 +37,7 @@ await build({
 
 const files = names.map((name) => `${root}.build/${name.replace(/\.ts$/, ".mjs")}`);
 const isTest = kinds.includes("unit") || kinds.includes("browser");
-// One file at a time: browsers are heavy, and a busy machine makes no test more right.
-const flags = isTest ? ["--enable-source-maps", "--test", "--test-concurrency=1"] : ["--enable-source-maps"];
+// Two files at a time: browsers wait as often as they work, and more of them would only make each other late.
+const flags = isTest ? ["--enable-source-maps", "--test", "--test-concurrency=2"] : ["--enable-source-maps"];
 const result = spawnSync(process.execPath, [...flags, ...files], { stdio: "inherit" });
 process.exit(result.status ?? 1);

@@ -7,13 +7,35 @@ import { readFile } from "node:fs/promises";
 import { extname, join, normalize } from "node:path";
 import type { AddressInfo } from "node:net";
 import { floatOf, isoOf, instantOf, type Instant } from "../src/time.ts";
-import type { Json, Me, PvState, Right, WireChunk, WireGap } from "../src/api.ts";
+import type { Cluster } from "../src/manage_cluster.ts";
+import type { Json, Me, Missing, PvState, Right, WireChunk, WireGap } from "../src/api.ts";
 import { exactOf } from "../src/decode.ts";
-import { atCsv, diffOf, knownOf, whenLines, type Row, type Source } from "./computed.ts";
+import { arrowOf, tableOf } from "./arrow.ts";
+import { Exports } from "./exports.ts";
+import {
+  atCsv,
+  diffOf,
+  formulaBins,
+  formulaOf,
+  formulaSteps,
+  histogramOf,
+  knownOf,
+  pairsOf,
+  spectrumOf,
+  statisticsOf,
+  whenLines,
+  WrongFormula,
+  type Row,
+  type Source,
+} from "./computed.ts";
+import { Memos } from "./memos.ts";
+import { Orders, type Step } from "./orders.ts";
 import { FIRST, fixturePvs, type FixtureGap, type FixturePv } from "./pvs.ts";
 
 /** The server steps over samples of a range that has more than this, to answer for years in no time. */
 const STEPS_MAX = 400_000;
+/** So many rows of a PV are kept until another range of it is asked for. */
+const ROWS_KEPT = 40_000;
 const SEVERITIES = ["NO_ALARM", "MINOR", "MAJOR", "INVALID", "UNDEFINED"];
 /** What the archiver tells browsers of every answer; a test of the program compares it. */
 const POLICY =
@@ -25,6 +47,8 @@ const SENTENCES: Record<string, string> = {
   disconnected: "The connection to the IOC was lost.",
   archiver_stopped: "The archiver was not running.",
 };
+
+const COMPUTED = ["at", "diff", "view", "when", "formula", "stats", "samples", "xy", "histogram", "fft"];
 
 const POLICIES = [
   { name: "vacuum", match: ["VAC:*"], settings: "every change, dead band 1%", pvs: 1 },
@@ -46,7 +70,18 @@ const AUDIT = [
       principal: "oidc:ana",
       action: "paused",
     },
-    ...{ name: "SR:CURRENT", detail: "", from: null, to: null },
+    ...{ name: "SR:CURRENT", pvs: null, names: null, detail: "", from: null, to: null },
+  },
+  {
+    ...{
+      number: 1,
+      time: "2026-11-20T08:00:00.000000000Z",
+      by: "oidc:ana",
+      principal: "oidc:ana",
+      action: "changed",
+    },
+    ...{ name: "", pvs: 5000, names: ["LAB:TEMP1", "LAB:TEMP2", "LAB:TEMP3", "LAB:TEMP4"] },
+    ...{ detail: "scan to monitor", from: null, to: null },
   },
 ];
 
@@ -56,6 +91,42 @@ export function somebody(how: string, name: string, may: Right | null, login: Me
   const groups = how === "anonymous" ? [] : ["operators", "rf"];
   const session = how === "oidc" || how === "ldap";
   return { who, how, groups, all: may, most: may, some: [], here: "administer", open: false, session, login };
+}
+
+/** Three nodes, of which one has fallen silent, and its shards are taken over. */
+export function threeNodes(): Cluster {
+  const shards = Array.from({ length: 32 }, (_, shard) => shard);
+  const own = shards.filter((shard) => shard % 2 === 0);
+  const here = [...own, 32].map((shard) => ({
+    ...{ shard, epoch: 3, rows: 86_000 + shard, samples_waiting: shard === 4 ? 1240 : 0 },
+    ...{ changes_waiting: 0, detached_seconds: shard === 4 ? 75 : null },
+  }));
+  const figures = (shards: typeof here, free_bytes: number) => ({
+    ...{ seconds_old: 1, pvs: { connected: 1200, searching: 3, disconnected: 0, paused: 1 }, lost: 0 },
+    ...{ samples_waiting: shards.reduce((sum, shard) => sum + shard.samples_waiting, 0), shards },
+    ...{
+      detached_seconds: shards.find((shard) => shard.detached_seconds !== null)?.detached_seconds ?? null,
+    },
+    ...{ free_bytes, refusal: free_bytes === 0 ? "no space is left" : null, problems: 2 },
+  });
+  const of = (name: string, state: "lives" | "silent", shards: number[]) => ({
+    ...{ name, state, address: `192.0.2.1${name.at(-1)}:17670`, version: "0.1.0", format: 1, shards },
+    figures:
+      state === "silent" ? null : figures(name === "archiver1" ? here : [], name === "archiver1" ? 52e9 : 0),
+  });
+  return {
+    ...{ node: "archiver1", shards: 32, format: 1 },
+    nodes: [
+      of("archiver1", "lives", [...own, 32]),
+      of("archiver2", "silent", []),
+      of(
+        "archiver3",
+        "lives",
+        shards.filter((shard) => shard % 2 === 1 && shard !== 31),
+      ),
+    ],
+    here,
+  };
 }
 
 class Refusal extends Error {
@@ -85,6 +156,8 @@ export class TestServer {
   delay = 0;
   /** Between two lines of a search. */
   searchMillis = 0;
+  /** Samples have no distance of which a spectrum could be made. */
+  isUneven = false;
   /** Somebody waits for a search. */
   isSearching = false;
   /** So many seconds the archiver's clock is ahead of the machine's. */
@@ -108,6 +181,18 @@ export class TestServer {
   /** Every request path with its query, in order. */
   requests: string[] = [];
 
+  private kept = new WeakMap<FixturePv, { key: string; rows: Row[] }>();
+  private orders = new Orders(() => this.now());
+  /** None: it records alone. */
+  cluster: Cluster | null = null;
+  /** Parts for which nobody answers, and the PVs in them that every node knows of. */
+  missing: Missing[] = [];
+  unanswered = new Set<string>();
+  /** Orders to nodes, in order. */
+  nodeOrders: string[] = [];
+  exports = new Exports(() => this.now());
+  notes = new Memos("notes", () => this.now());
+  views = new Memos("views", () => this.now());
   private server: Server;
   private startedAt = Math.floor(Date.now() / 10);
   private streams = new Set<ServerResponse>();
@@ -166,8 +251,13 @@ export class TestServer {
     const isAppliance = url.pathname.startsWith("/mgmt/bpl/");
     if (this.down && (isApi || isAppliance)) return void request.socket.destroy();
     if (this.delay > 0 && isApi) await new Promise((resolve) => setTimeout(resolve, this.delay));
+    if (isApi && this.missing.length > 0)
+      response.setHeader(
+        "pvark-incomplete",
+        this.missing.map(({ part, why }) => `without ${part}: ${why}`).join(", "),
+      );
     try {
-      if (isAppliance) await this.appliance(request, url, response);
+      if (isAppliance) this.appliance(url, response);
       else if (!isApi) await this.file(url.pathname, response);
       else await this.api(request, url, response);
     } catch (error) {
@@ -194,22 +284,9 @@ export class TestServer {
   }
 
   /** The calls of the Archiver Appliance that the page uses. */
-  private async appliance(request: IncomingMessage, url: URL, response: ServerResponse): Promise<void> {
+  private appliance(url: URL, response: ServerResponse): void {
     const call = url.pathname.split("/").at(-1)!;
-    this.need(request.method === "POST" ? ["operate", "administer"] : ["read", "operate", "administer"]);
-    if (call === "pauseArchivingPV" || call === "resumeArchivingPV") {
-      const paused = call.startsWith("pause");
-      const names = (await bodyOf(request)) as string[];
-      const rows = names.map((pvName) => {
-        const pv = this.pvs.find((pv) => pv.name === pvName);
-        if (!pv) return { pvName, validation: `PV ${pvName} is not being archived` };
-        if ((pv.state === "paused") === paused)
-          return { pvName, validation: `PV ${pvName} is ${paused ? "already" : "not"} paused` };
-        this.setPaused(pv, paused);
-        return { pvName, status: "ok" };
-      });
-      return send(response, 200, rows);
-    }
+    this.need(["read", "operate", "administer"]);
     const digits = (pv: FixturePv) => (1 / pv.period).toFixed(6);
     if (call === "getEventRateReport")
       return send(
@@ -252,22 +329,44 @@ export class TestServer {
     );
   }
 
-  private move(body: Json, verb: "removed" | "restored"): object {
+  /** An order over many PVs, or what it would do. */
+  private order(verb: string, body: Json, isPlan: boolean): object {
     const { pvs, data } = body as { pvs: string[]; data?: string };
-    const from = verb === "removed" ? this.pvs : this.removed.map(({ pv }) => pv);
-    const moved = pvs.map((name) => {
+    const right = verb === "remove" || verb === "restore" ? "administer" : "operate";
+    const action = { pause: "paused", resume: "resumed", remove: "removed", restore: "restored" }[verb]!;
+    const step = (name: string): Step => {
+      const from = verb === "restore" ? this.removed.map(({ pv }) => pv) : this.pvs;
       const pv = from.find((pv) => pv.name === name);
-      if (!pv) return { name, status: "unknown", message: "there is no such PV" };
-      if (verb === "removed") {
-        this.removed.push({ pv, data: data === "delete" ? "deleted" : "kept" });
-        this.pvs = this.pvs.filter((other) => other !== pv);
-      } else {
-        this.pvs.push(pv);
-        this.removed = this.removed.filter((other) => other.pv !== pv);
-      }
-      return { name, status: verb };
-    });
-    return { pvs: moved };
+      if (!pv) return { name, status: "unknown", message: `no PV is called "${name}"`, take: null };
+      if (verb === "remove") return { name, status: action, take: () => this.out(pv, data) };
+      if (verb === "restore") return { name, status: action, take: () => this.back(pv) };
+      const to = verb === "pause";
+      if ((pv.state === "paused") === to)
+        return { name, status: to ? "already_paused" : "already_active", take: null };
+      return { name, status: action, take: () => this.switch(pv, to) };
+    };
+    return this.orders.give(action, right, pvs.map(step), isPlan);
+  }
+
+  private switch(pv: FixturePv, paused: boolean): Step["take"] {
+    const was = pv.state;
+    this.setPaused(pv, paused);
+    return () => {
+      pv.state = was;
+      return () => this.switch(pv, paused);
+    };
+  }
+
+  private out(pv: FixturePv, data?: string): Step["take"] {
+    this.removed.push({ pv, data: data === "delete" ? "deleted" : "kept" });
+    this.pvs = this.pvs.filter((other) => other !== pv);
+    return () => this.back(pv);
+  }
+
+  private back(pv: FixturePv): Step["take"] {
+    this.pvs.push(pv);
+    this.removed = this.removed.filter((other) => other.pv !== pv);
+    return () => this.out(pv);
   }
 
   private removedList(): object {
@@ -292,28 +391,42 @@ export class TestServer {
     if (noun === "login" && name === "oidc") return this.toProvider(request, url, response);
     if (noun === "login") return send(response, 200, this.logIn(await bodyOf(request)));
     if (noun === "logout") return send(response, 200, this.logOut());
-    const isOrder = request.method === "POST" && noun === "pvs";
-    const isLast = noun === "remove" || noun === "restore" || verb === "rename";
+    const isPost = request.method === "POST";
+    const isPlan = url.searchParams.get("plan") === "true";
+    const isSwitch = noun === "pause" || noun === "resume";
+    const isOrder =
+      (isPost && (isSwitch || ["pvs", "undo", "notes", "views"].includes(noun!))) ||
+      ["PUT", "DELETE"].includes(request.method!);
+    const isLast =
+      noun === "remove" ||
+      noun === "restore" ||
+      verb === "rename" ||
+      (noun === "cluster" && request.method !== "GET");
     this.need(
       isLast ? ["administer"] : isOrder ? ["operate", "administer"] : ["read", "operate", "administer"],
     );
-    if (noun === "remove" || noun === "restore")
-      return send(
-        response,
-        200,
-        this.move(await bodyOf(request), noun === "remove" ? "removed" : "restored"),
-      );
+    if (isSwitch || noun === "remove" || noun === "restore")
+      return send(response, 200, this.order(noun, await bodyOf(request), isPlan));
+    if (noun === "cluster") return send(response, 200, await this.nodes(request, url));
+    if (noun === "notes" || noun === "views") return this.memos(this[noun], request, url, response);
+    if (noun === "undo" && !name) return send(response, 200, this.orders.list());
+    if (noun === "undo") {
+      const undone = this.orders.undo(Number(name), !isPost);
+      if (!undone) throw new Refusal(404, "unknown_pv", `no order ${name} can be taken back`);
+      return send(response, 200, undone);
+    }
     if (noun === "removed") return send(response, 200, this.removedList());
     if (noun === "audit") return send(response, 200, { audit: AUDIT });
     if (noun === "policies" && name === "plan") return send(response, 200, PLAN);
     if (noun === "policies") return send(response, 200, { policies: POLICIES });
     if (noun === "status") return send(response, 200, this.status());
+    if (noun === "exports") return this.exported(request, url, response);
     if (noun === "groups") return send(response, 200, { groups: this.groups });
     if (noun === "live") return this.live(url, response);
-    if (["at", "diff", "view", "when"].includes(noun!)) return this.computed(noun!, request, url, response);
+    if (COMPUTED.includes(noun!)) return this.computed(noun!, request, url, response);
     if (noun !== "pvs") throw new Refusal(404, "unknown_url", `there is no ${url.pathname}`);
     if (!name) {
-      const answer = request.method === "POST" ? this.add(await bodyOf(request)) : this.list(url);
+      const answer = isPost ? this.add(await bodyOf(request), isPlan) : this.list(url);
       return send(response, 200, answer);
     }
     const pv = this.pvs.find((pv) => pv.name === name);
@@ -332,6 +445,79 @@ export class TestServer {
     throw new Refusal(404, "unknown_url", `there is no ${url.pathname}`);
   }
 
+  /** How the nodes stand, and orders to them. */
+  private async nodes(request: IncomingMessage, url: URL): Promise<object> {
+    const { cluster } = this;
+    const alone = "this archiver records alone: it is no node of a cluster";
+    if (!cluster) throw new Refusal(409, "conflict", alone, "docs/cluster.md says what makes it one");
+    if (request.method === "GET") return cluster;
+    const [, , what, which, verb] = url.pathname.split("/").slice(2).map(decodeURIComponent);
+    const node = cluster.nodes.find(({ name }) => name === which);
+    if (what === "nodes" && verb === "drain") node!.state = "leaves";
+    if (what === "nodes" && verb === "join") node!.state = "lives";
+    if (what === "nodes" && verb === undefined) {
+      if (node!.state === "lives") throw new Refusal(409, "conflict", `${which} lives`);
+      cluster.nodes = cluster.nodes.filter((other) => other !== node);
+    }
+    if (what === "shards") {
+      const shard = Number(which);
+      const { to } = (await bodyOf(request)) as { to: string };
+      for (const { shards, name } of cluster.nodes) {
+        if (shards.includes(shard)) shards.splice(shards.indexOf(shard), 1);
+        if (name === to) shards.push(shard);
+      }
+    }
+    const order = `${request.method} ${url.pathname}`;
+    this.nodeOrders.push(order);
+    return { order, status: "begun" };
+  }
+
+  /** Files of samples: planned, ordered, listed, handed over, removed. */
+  private async exported(request: IncomingMessage, url: URL, response: ServerResponse): Promise<void> {
+    const [number, part] = url.pathname.split("/").slice(4);
+    if (this.exports.isNowhere)
+      throw new Refusal(409, "conflict", "this archiver makes no exports", "give it a folder for them");
+    if (!number && request.method === "GET") return send(response, 200, this.exports.list());
+    if (!number) {
+      const names = (await bodyOf(request)) as string[];
+      this.named(names);
+      const isPlan = url.searchParams.get("plan") === "true";
+      if (isPlan) return send(response, 200, this.exports.plan(url.searchParams, names));
+      return send(response, 201, this.exports.order(url.searchParams, names));
+    }
+    if (part === "file") {
+      const file = this.exports.file(Number(number));
+      if (!file) throw new Refusal(409, "conflict", "the file is not made yet");
+      const disposition = `attachment; filename="${file.name}"`;
+      response.writeHead(200, { "Content-Disposition": disposition }).end(file.content);
+      return;
+    }
+    const gone = this.exports.remove(Number(number));
+    if (!gone) throw new Refusal(404, "unknown_pv", `there is no export ${number}`);
+    send(response, 200, gone);
+  }
+
+  private async memos(memos: Memos, request: IncomingMessage, url: URL, response: ServerResponse) {
+    const [noun, number] = url.pathname.split("/").slice(3);
+    const { method } = request;
+    if (!number && method === "GET") return send(response, 200, memos.find(url.searchParams));
+    if (!number)
+      return send(response, 200, {
+        [noun!]: [memos.write((await bodyOf(request)) as object, this.me.who)],
+      });
+    const had = memos.one(Number(number));
+    if (!had) throw new Refusal(404, "unknown_pv", `there is no ${number} among the ${noun}`);
+    if (method !== "GET" && this.me.most !== "administer" && had.by !== this.me.who)
+      throw new Refusal(403, "forbidden", `${had.by} wrote it`, "ask an administrator");
+    const row =
+      method === "PUT"
+        ? memos.change(had.number, (await bodyOf(request)) as object, this.me.who)
+        : method === "DELETE"
+          ? memos.remove(had.number)
+          : had;
+    send(response, 200, row!);
+  }
+
   /** What is computed of many PVs: those of the list that is sent, or those that fit. */
   private async computed(
     noun: string,
@@ -347,6 +533,10 @@ export class TestServer {
     };
     const text = await textOf(request);
     if (noun === "when") return this.when(source, text, url, response);
+    if (noun === "formula" || noun === "stats")
+      return send(response, 200, formula(source, text, url, noun === "stats"));
+    if (noun === "xy" || noun === "histogram" || noun === "fft")
+      return this.related(noun, source, text === "" ? {} : (JSON.parse(text) as object), url, response);
     const match = url.searchParams.get("match");
     const names = match === null ? (JSON.parse(text) as string[]) : null;
     const isAsked = (pv: FixturePv) =>
@@ -357,7 +547,15 @@ export class TestServer {
       return exact ? floatOf(exact) : this.now();
     };
     if (noun === "diff") return send(response, 200, diffOf(source, pvs, time("before"), time("after")));
-    if (noun === "view") return send(response, 200, knownOf(source, pvs, time("from"), time("to")));
+    if (noun === "view" && url.searchParams.get("format") === "json")
+      return send(response, 200, knownOf(source, pvs, time("from"), time("to")));
+    if (noun === "view") {
+      const bytes = this.view(source, names ?? [], url);
+      return void response
+        .writeHead(200, { "Content-Type": "application/vnd.apache.arrow.stream" })
+        .end(bytes);
+    }
+    if (noun === "samples") return send(response, 200, this.samplesOf(names ?? [], url));
     if (url.searchParams.get("format") === "csv")
       return void response
         .writeHead(200, { "Content-Type": "text/csv" })
@@ -368,6 +566,65 @@ export class TestServer {
       url,
     );
     send(response, 200, { ...found, unknown });
+  }
+
+  /** Pairs, a histogram, a spectrum. */
+  private related(
+    noun: "xy" | "histogram" | "fft",
+    source: Source,
+    body: { x?: string; y?: string; expression?: string },
+    url: URL,
+    response: ServerResponse,
+  ): void {
+    const { from, to } = rangeOf(url);
+    const asked = url.searchParams;
+    const of = (key: "x" | "y" | "expression") => {
+      try {
+        return formulaOf(source, body[key] ?? asked.get(key) ?? "");
+      } catch (error) {
+        if (error instanceof WrongFormula) throw new Refusal(400, "bad_request", error.message);
+        throw error;
+      }
+    };
+    const arrow = (facts: Record<string, string>, columns: Record<string, number[]>) =>
+      void response
+        .writeHead(200, { "Content-Type": "application/vnd.apache.arrow.stream" })
+        .end(tableOf(facts, columns));
+    if (noun === "histogram") {
+      const count = Number(asked.get("bins") ?? 50);
+      const isCount = asked.get("weight") === "count";
+      return send(response, 200, histogramOf(of("expression"), { from, to, count, isCount }));
+    }
+    if (noun === "xy") {
+      const by = asked.get("by") ?? "last";
+      if (by === "pulse") {
+        const facts = { units: '{"x":null,"y":null}', unpaired: "0", damage: "[]" };
+        return arrow(facts, { time: [], x: [], y: [] });
+      }
+      const step = Number(asked.get("step") ?? (to - from) / 1000);
+      const { facts, columns } = pairsOf([of("x"), of("y")], { from, to, by, step });
+      return arrow(facts, columns);
+    }
+    const formula = of("expression");
+    const step = Number(asked.get("step") ?? 0);
+    if (step === 0 && this.isUneven) {
+      const message = `the samples are not even: 900 samples lie 4 s apart by the mean, 1 s at least and 9 s at most`;
+      throw new Refusal(409, "conflict", message, "say step=4&resample=previous, linear or mean");
+    }
+    const lost = Array.from({ length: 600 }, (_, i) => from + (i * (to - from)) / 600).find((t) =>
+      Number.isNaN(formula.at(t)),
+    );
+    if (lost !== undefined) {
+      const stretch = `from ${isoOf(instantOf(from))} to ${isoOf(instantOf(Math.floor(lost)))}, 512 points`;
+      const message = `the value is not known at ${isoOf(instantOf(lost))}, and for longest ${stretch}`;
+      throw new Refusal(409, "conflict", message, "ask for a range in which it is known");
+    }
+    const points = 512;
+    const { frequency, strength } = spectrumOf(formula, { from, step: (to - from) / points, points });
+    const output = asked.get("output") ?? "amplitude";
+    const output_units = formula.units ?? "";
+    const facts = { output_units, points: String(points), step: String((to - from) / points), damage: "[]" };
+    arrow(facts, { frequency, [output]: strength });
   }
 
   /** Lines as they are found, so far apart as `searchMillis` says. */
@@ -435,6 +692,7 @@ export class TestServer {
         disconnected: count("disconnected"),
         paused: count("paused"),
       },
+      clustered: this.cluster !== null,
       problems: this.problems,
       queue: { bytes: 1000, bytes_max: 256e6 },
       samples: {
@@ -460,25 +718,55 @@ export class TestServer {
   private list(url: URL): object {
     const match = (url.searchParams.get("match") ?? "").toLowerCase();
     const state = url.searchParams.get("state") ?? "any";
-    const isWanted = (pv: FixturePv) => matches(pv.name, match) && (state === "any" || pv.state === state);
+    const words = (url.searchParams.get("words") ?? "").toLowerCase().split(" ");
+    const isWanted = (pv: FixturePv) =>
+      matches(pv.name, match) &&
+      (state === "any" || this.stateOf(pv) === state) &&
+      words.every((word) => pv.name.toLowerCase().includes(word));
     const found = this.pvs.filter(isWanted).sort((a, b) => (a.name < b.name ? -1 : 1));
     const limit = Number(url.searchParams.get("limit") ?? 100);
     const offset = Number(url.searchParams.get("offset") ?? 0);
-    return { total: found.length, pvs: found.slice(offset, offset + limit).map((pv) => this.entry(pv)) };
+    const near = found.length > 0 ? {} : { near: this.near(words[0]!) };
+    return {
+      ...{ total: found.length, ...near },
+      pvs: found.slice(offset, offset + limit).map((pv) => this.entry(pv)),
+      ...(this.missing.length > 0 ? { incomplete: this.missing } : {}),
+    };
+  }
+
+  private stateOf(pv: FixturePv): PvState | "unknown" {
+    return this.unanswered.has(pv.name) ? "unknown" : pv.state;
+  }
+
+  /** Names that differ by a letter or two, and words of names that do. */
+  private near(word: string): string[] {
+    const texts = new Set(this.pvs.flatMap(({ name }) => [name, ...name.split(":")]));
+    const distance = (a: string, b: string): number =>
+      a === "" || b === ""
+        ? a.length + b.length
+        : a[0] === b[0]
+          ? distance(a.slice(1), b.slice(1))
+          : Math.abs(a.length - b.length) > 2
+            ? 9
+            : 1 +
+              Math.min(distance(a.slice(1), b), distance(a, b.slice(1)), distance(a.slice(1), b.slice(1)));
+    return [...texts].filter((text) => distance(word, text.toLowerCase()) <= 2).slice(0, 3);
   }
 
   private entry(pv: FixturePv): object {
-    const [last] = this.lastBefore(pv, instantOf(this.now()));
+    const isKnown = !this.unanswered.has(pv.name);
+    const [last] = !isKnown ? [] : this.lastBefore(pv, instantOf(this.now()));
     return {
       ...{
         name: pv.name,
         protocol: pv.protocol,
         method: "monitor",
         period: null,
-        state: pv.state,
+        state: this.stateOf(pv),
         type: pv.type,
       },
       since: isoOf({ seconds: pv.gaps.find((gap) => gap.to === null)?.from ?? FIRST, nanos: 0 }),
+      ...(isKnown ? {} : { unanswered: "no node has it" }),
       units: pv.metadata.units ?? null,
       last: last && { time: isoOf(last), value: last.value, severity: SEVERITIES[last.severity], status: 0 },
     };
@@ -508,23 +796,35 @@ export class TestServer {
     return { time: isoOf(at), pvs: pvs.map(row), unknown: [] };
   }
 
-  private add(body: Json): object {
+  private add(body: Json, isPlan: boolean): object {
     const wanted = (body as { pvs: { name: string }[] }).pvs;
-    const pvs = wanted.map((given) => {
+    const added = new Set<string>();
+    const steps = wanted.map((given): Step => {
       const { name } = given;
       const bare = name.replace(/^(ca|pva):\/\//, "");
       if (bare === "" || bare.length > 60)
-        return { name, status: "refused", message: "a PV name has 1 to 60 bytes" };
-      this.given.push(given);
-      if (this.pvs.some((pv) => pv.name === bare))
-        return {
-          name: bare,
-          status: Object.keys(given).length > 2 || "policy" in given ? "changed" : "already_archived",
-        };
-      this.pvs.push({ ...fixturePvs()[1]!, name: bare, gaps: [], state: this.addedState });
-      return { name: bare, status: "added" };
+        return { name, status: "refused", message: "a PV name has 1 to 60 bytes", take: null };
+      const give = (): Step["take"] => {
+        this.given.push(given);
+        return () => give;
+      };
+      if (added.has(bare)) return { name: bare, status: "already_archived", take: null };
+      if (this.pvs.some((pv) => pv.name === bare)) {
+        const isChange = Object.keys(given).length > 2 || "policy" in given;
+        return isChange
+          ? { name: bare, status: "changed", take: give }
+          : { name: bare, status: "already_archived", take: null };
+      }
+      added.add(bare);
+      const take = () => {
+        this.given.push(given);
+        this.pvs.push({ ...fixturePvs()[1]!, name: bare, gaps: [], state: this.addedState });
+        // What was new is not taken back but removed.
+        return null;
+      };
+      return { name: bare, status: "added", take };
     });
-    return { pvs };
+    return this.orders.give("changed", "operate", steps, isPlan);
   }
 
   private setPaused(pv: FixturePv, paused: boolean): object {
@@ -583,12 +883,58 @@ export class TestServer {
     return { pv: pv.name, metadata: pv.metadata, chunks, truncated: rows.length > limit };
   }
 
+  /** The PVs of a list, none of which may be unknown or refused. */
+  private named(names: string[]): FixturePv[] {
+    const unknown = names.find((name) => !this.pvs.some((pv) => pv.name === name));
+    if (unknown !== undefined)
+      throw new Refusal(404, "unknown_pv", `no PV of this archive is called "${unknown}"`, "add it first");
+    const refused = names.find((name) => this.refusals.has(name));
+    if (refused !== undefined) throw new Refusal(500, "internal", this.refusals.get(refused)!);
+    return names.map((name) => this.pvs.find((pv) => pv.name === name)!);
+  }
+
+  /** Bins of all on edges that neighbouring views share: multiples of a round width. */
+  private view(source: Source, names: string[], url: URL): Buffer {
+    const range = rangeOf(url);
+    const most = Number(url.searchParams.get("bins") ?? 1000);
+    const least = (range.to - range.from) / Math.max(1, most - 1);
+    const width = Number(url.searchParams.get("width") ?? roundWidth(least));
+    const [first, last] = [Math.floor(range.from / width + 1e-6), Math.ceil(range.to / width - 1e-6)];
+    const edges = { from: first * width, to: last * width, exactFrom: instantOf(first * width) };
+    const parts = this.named(names).map((pv) => {
+      const isNumber = !(pv.type === "string" || pv.type === "structure" || pv.type?.endsWith("[]"));
+      const bins = isNumber ? this.binned(pv, edges, last - first) : emptyBins(edges, last - first);
+      const [before] = isNumber ? this.lastBefore(pv, edges.exactFrom) : [];
+      const told = {
+        ...{ pv: pv.name, type: pv.type, metadata: pv.metadata, before: before ? beforeOf(before) : null },
+        ...{ raw: bins.count.every((count) => count <= 1), gaps: source.gaps(pv, range.from, range.to) },
+      };
+      return { told, bins };
+    });
+    const facts = { width: String(width), pvs: JSON.stringify(parts.map(({ told }) => told)) };
+    return arrowOf(
+      facts,
+      parts.map(({ bins }) => bins),
+    );
+  }
+
+  private samplesOf(names: string[], url: URL): object {
+    return { pvs: this.named(names).map((pv) => this.samples(pv, url)) };
+  }
+
   private bins(pv: FixturePv, url: URL): object {
     if (pv.type === "string" || pv.type === "structure" || pv.type?.endsWith("[]")) {
       throw new Refusal(400, "bad_request", `"${pv.name}" is not a number`, "ask for its samples instead");
     }
     const range = rangeOf(url);
-    const n = Number(url.searchParams.get("bins") ?? 1000);
+    const bins = this.binned(pv, range, Number(url.searchParams.get("bins") ?? 1000));
+    const [last] = this.lastBefore(pv, range.exactFrom);
+    const raw = bins.count.every((count) => count <= 1);
+    const before = last ? beforeOf(last) : null;
+    return { ...{ pv: pv.name, type: pv.type, metadata: pv.metadata, bins, raw }, before };
+  }
+
+  private binned(pv: FixturePv, range: Range, n: number): ReturnType<typeof emptyBins> {
     const bins = emptyBins(range, n);
     for (const row of this.rows(pv, range, Infinity)) {
       const i = Math.min(n - 1, Math.floor(((row.t - range.from) / (range.to - range.from)) * n));
@@ -601,23 +947,25 @@ export class TestServer {
       bins.last[i] = y;
       bins.severity[i] = Math.max(bins.severity[i]!, row.severity);
     }
-    const [last] = this.lastBefore(pv, range.exactFrom);
-    const before = last && {
-      ...{
-        time: isoOf(last),
-        seconds: last.t,
-        value: Number(last.value),
-        severity: SEVERITIES[last.severity],
-      },
-    };
-    const raw = bins.count.every((count) => count <= 1);
-    return { ...{ pv: pv.name, type: pv.type, metadata: pv.metadata, bins, raw }, before: before ?? null };
+    return bins;
   }
 
   /** The samples of a range; of very many only some, but always the spikes. */
-  private *rows(pv: FixturePv, range: Range, limit: number): Generator<Row> {
+  private rows(pv: FixturePv, range: Range, limit: number): Iterable<Row> {
+    // What is over does not change, and is asked for again at each width of the window.
+    const isOver = limit === Infinity && range.to < this.now() - 1;
+    if (!isOver || (range.to - range.from) / pv.period > ROWS_KEPT) return this.computeRows(pv, range, limit);
+    const key = `${range.from} ${range.to} ${JSON.stringify(pv.gaps)}`;
+    const had = this.kept.get(pv);
+    if (had?.key === key) return had.rows;
+    const rows = [...this.computeRows(pv, range, limit)];
+    this.kept.set(pv, { key, rows });
+    return rows;
+  }
+
+  private *computeRows(pv: FixturePv, range: Range, limit: number): Generator<Row> {
     if (pv.type === null) return;
-    const first = Math.ceil(Math.max(range.from, FIRST) / pv.period);
+    const first = Math.ceil(Math.max(range.from, pv.first ?? FIRST) / pv.period);
     const last = Math.ceil(Math.min(range.to, this.now()) / pv.period);
     const stride = limit === Infinity ? Math.max(1, Math.ceil((last - first) / STEPS_MAX)) : 1;
     let left = limit;
@@ -632,7 +980,7 @@ export class TestServer {
   private lastBefore(pv: FixturePv, at: Instant): Row[] {
     if (pv.type === null) return [];
     const newest = Math.min(floatOf(at), this.now());
-    for (let k = Math.floor(newest / pv.period + 1e-6); k * pv.period >= FIRST; k--) {
+    for (let k = Math.floor(newest / pv.period + 1e-6); k * pv.period >= (pv.first ?? FIRST); k--) {
       const row = rowOf(pv, k);
       if (row && !isBefore(at, row)) return [row];
       const gap = pv.gaps.find((gap) => isWithin(gap, k * pv.period));
@@ -676,6 +1024,22 @@ export class TestServer {
   }
 }
 
+/** What a formula comes to, or amounts to. */
+function formula(source: Source, text: string, url: URL, isStatistics: boolean): object {
+  const { from, to } = rangeOf(url);
+  const count = Number(url.searchParams.get("bins") ?? 0);
+  try {
+    const of = formulaOf(source, text);
+    if (isStatistics) return statisticsOf(of, { from, to });
+    const extremes = url.searchParams.get("extremes") === "true";
+    if (count > 0) return formulaBins(of, { from, to, count, extremes });
+    return formulaSteps(of, { from, to, limit: Number(url.searchParams.get("limit") ?? 100_000) });
+  } catch (error) {
+    if (error instanceof WrongFormula) throw new Refusal(400, "bad_request", error.message);
+    throw error;
+  }
+}
+
 interface Range {
   from: number;
   to: number;
@@ -707,6 +1071,17 @@ function chunkOf(pv: FixturePv, rows: Row[]): WireChunk {
     severity: rows.map((row) => row.severity),
     status: rows.map(() => 0),
   };
+}
+
+function beforeOf(row: Row): object {
+  const severity = SEVERITIES[row.severity];
+  return { time: isoOf(row), seconds: row.t, value: Number(row.value), severity };
+}
+
+/** The shortest of 1, 2, 5, 10, … that is no shorter. */
+function roundWidth(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return power * [1, 2, 5, 10].find((step) => step * power >= least * (1 - 1e-9))!;
 }
 
 function emptyBins(range: Range, n: number) {

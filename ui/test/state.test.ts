@@ -34,6 +34,7 @@ const FULL: View = {
   second: FROM + 0.0015,
   lanes: true,
   folded: true,
+  drawer: { tab: "xy", choices: { x: "SYS{A}:x y&z=1.VAL", by: "mean", step: "0.5" } },
   frame: "embed",
 };
 

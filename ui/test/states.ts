@@ -2,8 +2,9 @@
 
 import type { Page } from "playwright-core";
 import { mixedPvs } from "./pvs.ts";
-import { somebody, type TestServer } from "./server.ts";
+import { somebody, threeNodes, type TestServer } from "./server.ts";
 
+const CALM = "from=2026-11-20T10:00:00Z&to=2026-11-20T10:20:00Z&zone=utc";
 const HOUR = "from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&zone=utc";
 
 export interface State {
@@ -14,6 +15,14 @@ export interface State {
   /** Only in this theme is there a picture of it. */
   theme: "light" | "dark";
   show(page: Page, server: TestServer, base: string): Promise<void>;
+}
+
+/** So long a picture waits in which one is to see for how long something lasts. */
+const rest = { millis: 0 };
+
+/** For pictures; who only looks whether something is wrong need not wait. */
+export function takeTime(): void {
+  rest.millis = 9000;
 }
 
 const DESK = { width: 1400, height: 850 };
@@ -40,7 +49,7 @@ export const STATES: State[] = [
   { name: "add", ...DESK, theme: "light", show: (page, server, base) => add(page, server, base) },
   { name: "archiver-gone", ...DESK, theme: "dark", show: (page, server, base) => gone(page, server, base) },
   { name: "fares", ...DESK, theme: "light", show: (page, _, base) => fares(page, base) },
-  { name: "find", ...DESK, theme: "light", show: (page, _, base) => find(page, base) },
+  { name: "find", ...DESK, theme: "light", show: (page, server, base) => find(page, server, base) },
   { name: "empty", ...DESK, theme: "light", show: (page, _, base) => empty(page, base) },
   { name: "waveform", ...DESK, theme: "light", show: (page, _, base) => waveform(page, base) },
   { name: "login", ...DESK, theme: "light", show: (page, server, base) => login(page, server, base) },
@@ -48,8 +57,87 @@ export const STATES: State[] = [
   { name: "who", ...DESK, theme: "light", show: (page, server, base) => who(page, server, base) },
   { name: "session-over", ...DESK, theme: "dark", show: (page, server, base) => over(page, server, base) },
   { name: "settings", ...DESK, theme: "light", show: (page, _, base) => settings(page, base) },
-  { name: "share", ...DESK, theme: "light", show: (page, _, base) => share(page, base) },
+  {
+    ...{ name: "notes", ...DESK, theme: "light" },
+    show: async (page, server, base) => {
+      noted(server);
+      await open(page, `${base}?${FEW}&${HOUR}&at=2026-11-20T10:33:00Z`);
+      await page.locator(".note-flag").first().waitFor();
+    },
+  },
+  {
+    ...{ name: "note", ...DESK, theme: "dark" },
+    show: async (page, server, base) => {
+      noted(server);
+      await open(page, `${base}?${FEW}&${HOUR}`);
+      await page.locator(".note-flag").first().click();
+      await page.locator("#note[open]").waitFor();
+      await page.getByRole("button", { name: "Change" }).click();
+    },
+  },
+  {
+    ...{ name: "views", ...DESK, theme: "light" },
+    show: async (page, server, base) => {
+      noted(server);
+      await open(page, `${base}?${FEW}&${HOUR}`);
+      await page.locator("#more").click();
+      await page.locator("#more-views").click();
+      await page.locator("#views summary").first().waitFor();
+    },
+  },
+  {
+    ...{ name: "formula", ...DESK, theme: "light" },
+    show: async (page, _, base) => {
+      const formula = encodeURIComponent("= LAB:TEMP1 - LAB:TEMP2");
+      const rows = `pv=LAB:TEMP1&pv=LAB:TEMP1%20@-1d&pv=${formula}`;
+      await open(page, `${base}?${rows}&${HOUR}&at=2026-11-20T10:10:00Z&b=2026-11-20T10:40:00Z`);
+      await page.locator("#between li").nth(2).getByText("integral").waitFor();
+    },
+  },
+  {
+    ...{ name: "formula-refused", ...DESK, theme: "dark" },
+    show: async (page, _, base) => {
+      await open(page, `${base}?pv=LAB:TEMP1&${HOUR}`);
+      await page.keyboard.press("/");
+      await page.keyboard.type("LAB:TEMP1 - SR:CURRENT");
+      await page.locator(".refused-formula").waitFor();
+    },
+  },
+  {
+    ...{ name: "drawer-xy", ...DESK, theme: "light" },
+    show: (page, _, base) => drawer(page, `${base}?pv=SR:CURRENT&pv=SR:LIFETIME&${HOUR}&drawer=xy`),
+  },
+  {
+    ...{ name: "drawer-histogram", ...DESK, theme: "dark" },
+    show: (page, _, base) => drawer(page, `${base}?pv=LAB:TEMP1&${HOUR}&drawer=histogram`),
+  },
+  {
+    ...{ name: "drawer-fft", ...DESK, theme: "dark" },
+    show: (page, _, base) => drawer(page, `${base}?pv=SR:LIFETIME&${CALM}&drawer=fft`),
+  },
+  {
+    ...{ name: "drawer-refused", ...DESK, theme: "light" },
+    show: async (page, server, base) => {
+      server.isUneven = true;
+      await open(page, `${base}?pv=LAB:TEMP1&${CALM}&drawer=fft`);
+      await page.locator(".drawer-empty").getByText("not even").waitFor();
+    },
+  },
+  {
+    ...{ name: "drawer-phone", width: 390, height: 844, theme: "light" },
+    show: (page, _, base) => drawer(page, `${base}?pv=SR:CURRENT&pv=SR:LIFETIME&${HOUR}&drawer=xy`),
+  },
+  { name: "share", ...DESK, theme: "light", show: (page, server, base) => share(page, server, base) },
   { name: "manage", ...DESK, theme: "light", show: (page, _, base) => managed(page, base) },
+  {
+    ...{ name: "manage-missing", ...DESK, theme: "dark" },
+    show: async (page, server, base) => {
+      server.missing = [{ part: "shard 3 of the cluster", names: 2, why: "no node has it" }];
+      server.unanswered = new Set(["LAB:TEMP1", "LAB:TEMP2"]);
+      await page.goto(`${base}manage`);
+      await page.locator(".table-side .missing").getByText("2 PVs are listed").waitFor();
+    },
+  },
   { name: "manage-remove", ...DESK, theme: "dark", show: (page, _, base) => removal(page, base) },
   { name: "manage-add", ...DESK, theme: "light", show: (page, _, base) => check(page, base) },
   {
@@ -68,6 +156,24 @@ export const STATES: State[] = [
   {
     ...{ name: "manage-audit", ...DESK, theme: "light" },
     show: (page, _, base) => part(page, `${base}manage?part=audit`, "oidc:ana"),
+  },
+  {
+    ...{ name: "manage-cluster", ...DESK, theme: "dark" },
+    show: async (page, server, base) => {
+      server.cluster = threeNodes();
+      await part(page, `${base}manage?part=cluster`, "32 shards by owner");
+      await page.getByText("Orders to nodes").waitFor();
+    },
+  },
+  {
+    ...{ name: "manage-undo", ...DESK, theme: "light" },
+    show: async (page, _, base) => {
+      await removal(page, base);
+      await page.getByRole("button", { name: "Remove 2 PVs" }).click();
+      await page.locator(".said-bar").getByText("Can be undone until").waitFor();
+      await page.locator('[data-tab="undo"]').click();
+      await page.locator("[data-order]").first().waitFor();
+    },
   },
   {
     ...{ name: "manage-iocs", ...DESK, theme: "dark" },
@@ -121,6 +227,24 @@ async function heat(page: Page, base: string): Promise<void> {
   await open(page, `${base}?pv=BPM:WAVE&${HOUR}&at=2026-11-20T10:10:00Z`);
   await page.getByRole("button", { name: "Over time" }).click();
   await page.getByText("waveforms, at moments evenly apart").waitFor();
+}
+
+/** Somebody has written notes and saved views. */
+function noted(server: TestServer): void {
+  const from = "2026-11-20T10:12:30Z";
+  server.notes.write({ text: "Trip, RF 2\nklystron changed", from }, "oidc:ana");
+  const [begin, to] = ["2026-11-20T10:38:00Z", "2026-11-20T10:46:00Z"];
+  server.notes.write({ text: "Pump 12 replaced", pvs: ["SR:CURRENT"], from: begin, to }, "oidc:bo");
+  for (const [name, text] of [
+    ["vacuum/sector 12", "pumps and gauges"],
+    ["vacuum/sector 13", ""],
+    ["operation/injection", "current, lifetime and mode"],
+    ["lab", ""],
+  ])
+    server.views.write(
+      { name, text, query: `${FEW}&live=3600`, pvs: ["SR:CURRENT", "LAB:TEMP1"] },
+      "oidc:ana",
+    );
 }
 
 /** Opens a view and waits until everything in it is drawn. */
@@ -184,7 +308,7 @@ async function gone(page: Page, server: TestServer, base: string): Promise<void>
   server.down = true;
   server.dropStreams();
   await page.getByText("No archiver since").waitFor();
-  await page.waitForTimeout(9000);
+  await page.waitForTimeout(rest.millis);
 }
 
 async function fares(page: Page, base: string): Promise<void> {
@@ -196,11 +320,14 @@ async function fares(page: Page, base: string): Promise<void> {
     .waitFor();
 }
 
-async function find(page: Page, base: string): Promise<void> {
+async function find(page: Page, server: TestServer, base: string): Promise<void> {
+  server.views.write({ name: "lab/temperatures", query: "pv=LAB:TEMP1", pvs: ["LAB:TEMP1"] }, "oidc:ana");
+  server.notes.write({ text: "Lab cooled down", from: "2026-11-20T10:30:00Z" }, "oidc:bo");
   await open(page, `${base}?pv=SR:CURRENT&${HOUR}`);
   await page.keyboard.press("/");
   await page.keyboard.type("lab");
   await page.locator('#found [data-pv="LAB:TEMP1"]').waitFor();
+  await page.locator("#found .memo").first().waitFor();
 }
 
 async function empty(page: Page, base: string): Promise<void> {
@@ -241,7 +368,7 @@ async function over(page: Page, server: TestServer, base: string): Promise<void>
   await open(page, `${base}?pv=SR:CURRENT&pv=LAB:TEMP1&live=60&zone=utc`);
   server.endSession();
   await page.getByText("The session of ana is over.").waitFor();
-  await page.waitForTimeout(9000);
+  await page.waitForTimeout(rest.millis);
 }
 
 async function waveform(page: Page, base: string): Promise<void> {
@@ -251,16 +378,27 @@ async function waveform(page: Page, base: string): Promise<void> {
   await page.locator('.waveform[aria-label="BPM:TABLE"] pre').waitFor();
 }
 
+async function drawer(page: Page, url: string): Promise<void> {
+  await open(page, url);
+  await page.locator('.drawer-panel[aria-busy="false"]').waitFor();
+}
+
 async function settings(page: Page, base: string): Promise<void> {
   await open(page, `${base}?${FEW}&${HOUR}`);
   await page.locator("#panel-set").click();
   await page.locator("#settings[open]").waitFor();
 }
 
-async function share(page: Page, base: string): Promise<void> {
+async function share(page: Page, server: TestServer, base: string): Promise<void> {
   await open(page, `${base}?${FEW}&${HOUR}`);
   await page.keyboard.press("x");
-  await page.locator("#share[open]").waitFor();
+  await page.locator(".export-plan").getByText("About").waitFor();
+  await page.getByRole("button", { name: "Download CSV" }).click();
+  await page.locator(".export-files a:not([hidden])").waitFor();
+  server.exports.seconds = 60;
+  await page.locator('[data-choice="aligned"]').click();
+  await page.getByRole("button", { name: "Download CSV" }).click();
+  await page.locator(".export-files progress:not([hidden])").waitFor();
 }
 
 async function managed(page: Page, base: string): Promise<void> {

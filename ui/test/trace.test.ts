@@ -26,7 +26,7 @@ function chunk(...rows: [number, number][]): WireChunk {
   };
 }
 
-const FRESH = { settled: Infinity, generation: 0 };
+const FRESH = { settled: Infinity, generation: 0, earlier: 0 };
 
 /** A number's trace with these samples loaded up to (not including) 10 s. */
 function loaded(...rows: [number, number][]): Trace {
@@ -118,6 +118,38 @@ test("alarms last until the next sample", () => {
       [1, 4, 2],
       [4, 6, 0],
       [6, 10, 2],
+    ],
+  );
+});
+
+test("the alarm of a bin lasts until the next sample, however many values the bin has", () => {
+  const trace = newTrace("T", 0);
+  trace.kind = "number";
+  const column = (...values: number[]) => Float64Array.from(values);
+  const bins = {
+    ...{ start: column(0, 1, 2, 3, 4), end: column(1, 2, 3, 4, 5), count: column(3, 0, 0, 1, 0) },
+    ...{ min: column(1, NaN, NaN, 5, NaN), max: column(9, NaN, NaN, 5, NaN) },
+    ...{
+      mean: column(4, NaN, NaN, 5, NaN),
+      first: column(1, NaN, NaN, 5, NaN),
+      last: column(9, NaN, NaN, 5, NaN),
+    },
+    severity: Uint8Array.from([2, 0, 0, 0, 0]),
+    before: null,
+  };
+  takeHistory(trace, {
+    range: { from: 0, to: 5 },
+    live: false,
+    bins,
+    samples: null,
+    truncated: false,
+    ...FRESH,
+  });
+  assert.deepEqual(
+    runsOf(trace, 5).map((run) => [run.from, run.to, run.severity]),
+    [
+      [0, 3, 2],
+      [3, 5, 0],
     ],
   );
 });
