@@ -4,15 +4,18 @@ export PVARK := $(CARGO_TARGET_DIR)/release/pvark
 PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest -rs
 
-.PHONY: help setup demo run build check test ui journeys golden fuzz crash numbers figures ess retrieval keycloak clean
+.PHONY: help setup demo cluster-demo run build with-clusters check test test-cargo build-tests build-tested cluster cluster-faults ui journeys golden fuzz crash numbers figures ess retrieval keycloak clean
 
 help: ## list the tasks
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
 
 setup: .make/system .make/python .make/protobuf7 .make/node .make/slapd ## install what is missing: system packages by name, .venv, node_modules
 
 demo: setup build ## a real IOC with 100 PVs, all of them archived, and the page at http://127.0.0.1:17665/
 	$(PVARK) demo --python $(PYTHON)
+
+cluster-demo: setup with-clusters ## the same IOC, recorded by three nodes on three nodes of Cassandra (Java 17 and mvn; 4 GB, two minutes until it runs)
+	tools/cassandra.sh with 3 $(PYTHON) tools/cluster_demo.py
 
 run: build ## the archiver on 127.0.0.1:17665, its data in ./pvark-data
 	$(PVARK) run
@@ -20,28 +23,51 @@ run: build ## the archiver on 127.0.0.1:17665, its data in ./pvark-data
 build: ui/dist/index.html ## the program, optimised, with the page in it
 	cargo build --release
 
+with-clusters: ui/dist/index.html # the same, and it can be a node of a cluster
+	cargo build --release --features s3,cql
+
 check: setup ui/dist/index.html ## format, lints and types in all three languages
 	cargo fmt --check && cargo clippy --workspace --all-targets -- -D warnings
 	.venv/bin/ruff format --check clients tests && .venv/bin/ruff check . && .venv/bin/mypy
 	cd ui && npm run --silent check
 
-# One build for the program, the lab and the store's victim: apart, they want other features of crates that all three share.
-# The build goes on while tests of the first part wait. Those of the system and of the page have the machine for themselves.
-test: setup ui/dist/index.html ## all tests; what was skipped, and why, is printed after each part
-	tools/beside.sh "cargo test --workspace" "cargo build --release -p pvark -p store -p lab --bins --example victim --features pvark/s3,pvark/cql"
+# Two things at a time: the tests of cargo are built while Python's packages come, and run while the program is built that the others test;
+# four of these at a time, as each waits as long as it works.
+# Those of the page and of the system have the machine for themselves.
+test: .make/system ui/dist/index.html ## all tests; what was skipped, and why, is printed after each part
+	$(MAKE) --no-print-directory -j2 test-cargo build-tested
 	$(PYTEST) clients/python/tests
 	cd ui && npm test
-	$(PYTEST) -n 3 --dist loadfile tests/system
+	$(PYTEST) -n 4 --dist loadfile --durations=10 tests/system
+
+test-cargo: build-tests setup
+	MAKEFLAGS= RUST_TEST_THREADS=4 cargo test --workspace --tests --examples
+
+build-tests:
+	MAKEFLAGS= cargo test --workspace --tests --examples --no-run
+
+# One build for the program, the lab and the store's victim: apart, they want other features of crates that all three share.
+build-tested: setup
+	MAKEFLAGS= cargo build --quiet --release -p pvark -p store -p lab --bins --example victim --features pvark/s3,pvark/cql
+
+cluster: setup with-clusters ## what concerns several nodes, on three real nodes of Cassandra, some of which are killed (Java 17 and mvn; ten minutes)
+	tools/cassandra.sh with 3 sh -c "cargo test -p cql --test cassandra && $(PYTEST) tests/system/test_cluster.py tests/system/test_cluster_cql.py"
+	PVARK_CASSANDRA_AUTHENTICATOR=PasswordAuthenticator tools/cassandra.sh with 1 $(PYTEST) tests/system/test_cluster_password.py
+
+cluster-faults: setup with-clusters ## three nodes on three of Cassandra while these are killed, paused, cut off and filled, MINUTES=60; every update is accounted for
+	PVARK_FAULT_MINUTES=$(or $(MINUTES),60) tools/apart.sh tools/cassandra.sh with 3 $(PYTEST) -s tests/system/test_cluster_faults.py
 
 ui: .make/node ## the page with invented data, to look at while working on it
 	cd ui && npm run build && npm run serve
 
-journeys: setup build ## walk through the page of a real archiver as people do, the wall with three restarts; pictures go to target/journeys
+journeys: setup build ## walk through the page of a real archiver as people do, the wall with three restarts, and attack it from four sites; pictures go to target/journeys
 	mkdir -p $(CARGO_TARGET_DIR)/journeys
 	PVARK_RESTARTS=3 PVARK_SHOTS=$(CARGO_TARGET_DIR)/journeys $(PYTEST) -s tests/system/test_journeys.py
+	PVARK_ATTACKS=all $(PYTEST) tests/system/test_browser_attacks.py
 
-golden: ## rewrite the expected answers; read `git diff` before committing them
+golden: .make/node ## rewrite the expected answers; read `git diff` before committing them
 	UPDATE_GOLDEN=1 cargo test --workspace
+	cd ui && npm run --silent goldens
 
 fuzz: ## arbitrary bytes to each parser of foreign bytes, SECONDS=60 each (TARGET=name for one of them)
 	tools/fuzz.sh $(or $(SECONDS),60) $(TARGET)

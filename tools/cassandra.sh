@@ -1,9 +1,11 @@
 #!/bin/bash
-# A Cassandra cluster of a few nodes on loopback, for tests: `tools/cassandra.sh up 3`, then `tools/cassandra.sh down`. Needs mvn and Java 17.
+# A Cassandra cluster of a few nodes on loopback, for tests: up [NODES] | kill NODE | start NODE | down | with NODES COMMAND… (up, the command, down).
+# Needs mvn and Java 17. The command finds the nodes in PVARK_CQL. With PVARK_CASSANDRA_AUTHENTICATOR=PasswordAuthenticator they want passwords.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=${PVARK_CASSANDRA:-${CARGO_TARGET_DIR:-$PWD/target}/cassandra}
 version=5.0.9
+nodes=3
 
 # Cassandra looks into these parts of Java, which Java 17 shows only to those that are named.
 base="jdk.internal.misc java.io java.lang java.lang.module java.lang.reflect java.math java.net java.nio java.nio.charset java.nio.file.spi
@@ -14,7 +16,9 @@ others="java.management.rmi/com.sun.jmx.remote.internal.rmi java.rmi/sun.rmi.reg
  java.management/com.sun.jmx.remote.security jdk.management/com.sun.management"
 
 install() {
+    command -v java >/dev/null || missing java "default-jre-headless"
     [ -e "$root/lib/done" ] && return
+    command -v mvn >/dev/null || missing mvn maven
     mkdir -p "$root/lib"
     cat > "$root/pom.xml" <<XML
 <project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -24,10 +28,18 @@ install() {
   </dependency></dependencies>
 </project>
 XML
-    (cd "$root" && mvn -q -B dependency:copy-dependencies -DoutputDirectory=lib)
+    if ! (cd "$root" && mvn -q -B dependency:copy-dependencies -DoutputDirectory=lib); then
+        echo "cassandra: not available here: Maven cannot fetch it" >&2
+        exit 3
+    fi
     # It answers to the same names as the one that Cassandra logs with.
     rm -f "$root"/lib/log4j-over-slf4j*
     touch "$root/lib/done"
+}
+
+missing() { # program, package of Debian
+    echo "cassandra: not available here: there is no $1 (Debian: $2)" >&2
+    exit 3
 }
 
 configure() { # node
@@ -55,7 +67,7 @@ storage_port: 7000
 native_transport_port: 9042
 start_native_transport: true
 endpoint_snitch: SimpleSnitch
-authenticator: AllowAllAuthenticator
+authenticator: ${PVARK_CASSANDRA_AUTHENTICATOR:-AllowAllAuthenticator}
 authorizer: AllowAllAuthorizer
 disk_failure_policy: stop
 commit_failure_policy: stop
@@ -77,13 +89,20 @@ YAML
 XML
 }
 
+# The process of a node, if its number is still that of a Cassandra from this folder.
+process() { # node
+    local pid=$root/node$1/pid
+    [ -e "$pid" ] && grep -qs "$root" "/proc/$(cat "$pid")/cmdline" && cat "$pid"
+}
+
 start() { # node
     local folder=$root/node$1 options=() part
-    if [ -e "$folder/pid" ] && kill -0 "$(cat "$folder/pid")" 2>/dev/null; then
+    if process "$1" >/dev/null; then
         echo "cassandra: node $1 runs already" >&2
         return
     fi
-    configure "$1"
+    # One that was killed keeps what it was told at first.
+    [ -e "$folder/conf/cassandra.yaml" ] || configure "$1"
     for part in $(printf 'java.base/%s ' $base) $others; do
         options+=(--add-exports "$part=ALL-UNNAMED" --add-opens "$part=ALL-UNNAMED")
     done
@@ -99,7 +118,8 @@ start() { # node
     local waited=0
     until grep -q "Starting listening for CQL" "$folder/log"; do
         if ! kill -0 "$(cat "$folder/pid")" 2>/dev/null || [ $((waited += 1)) -gt 300 ]; then
-            echo "cassandra: node $1 does not start; $folder/log says why" >&2
+            echo "cassandra: node $1 does not start; the end of its log:" >&2
+            tail -n 20 "$folder/log" >&2 # the folder goes when the others are ended
             exit 1
         fi
         sleep 1
@@ -107,26 +127,51 @@ start() { # node
     echo "cassandra: node $1 listens on 127.0.0.$1:9042 after $waited s" >&2
 }
 
-case ${1:-} in
-up)
-    nodes=${2:-3}
+up() {
+    nodes=$1
+    local node
     install
     for node in $(seq "$nodes"); do start "$node"; done
-    ;;
-down)
-    # Only what was started here, and only if its number is still that of a Cassandra from this folder.
-    for pid in "$root"/node*/pid; do
-        [ -e "$pid" ] || continue
-        process=$(cat "$pid")
-        if grep -qs "$root" "/proc/$process/cmdline"; then
+}
+
+# Only what was started here.
+down() {
+    local node process
+    for node in "$root"/node*; do
+        [ -d "$node" ] || continue
+        if process=$(process "${node##*node}"); then
             kill "$process"
             while kill -0 "$process" 2>/dev/null; do sleep 0.2; done
         fi
-        rm -r "$(dirname "$pid")"
+        rm -r "$node"
     done
+}
+
+case ${1:-} in
+up)
+    up "${2:-3}"
+    ;;
+down)
+    down
+    ;;
+kill)
+    process=$(process "${2:?which node}") || { echo "cassandra: node $2 does not run" >&2; exit 1; }
+    kill -9 "$process"
+    while kill -0 "$process" 2>/dev/null; do sleep 0.1; done
+    ;;
+start)
+    start "${2:?which node}"
+    ;;
+with)
+    nodes=${2:?how many nodes}
+    shift 2
+    trap down EXIT
+    trap 'exit 130' INT TERM
+    up "$nodes"
+    PVARK_CQL=$(for node in $(seq "$nodes"); do printf '127.0.0.%s:9042 ' "$node"; done) "$@"
     ;;
 *)
-    sed -n '2s/^# //p' "$0"
+    sed -n '2,3s/^# //p' "$0"
     exit 2
     ;;
 esac

@@ -76,10 +76,18 @@ class Pvark:
 
     def start(self, seconds: float = 30) -> Pvark:
         """Starts it and waits until it answers."""
+        self.launch()
+        return self.wait_answers(seconds)
+
+    def launch(self) -> None:
+        """Starts it, and waits for nothing."""
         with self.log_path.open("ab") as log:
             command = [str(program()), "run", "--config", str(self.config_path)]
             environment = clean_environment() | self.environment
             self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
+
+    def wait_answers(self, seconds: float = 30) -> Pvark:
+        """Until it answers; an error with its log if it ends instead."""
 
         def answering() -> bool:
             if self.process is not None and self.process.poll() is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Callable
@@ -39,6 +40,7 @@ def server(start_pvark: Callable[..., Pvark]) -> Pvark:
         "SR:CURRENT": ("f64", [(s, 0.0 if lost else 200.0, 0) for s, lost in zip(steps, is_lost, strict=True)]),
         "SR:SHUTTER": ("string", [(0, "OPEN", 0), (at("08:30:10"), "CLOSED", 0), (at("08:40:00"), "OPEN", 0)]),
         "SR:VAC": ("f64", [(s, 5e-7 if bad else 1e-9, 2 if bad else 0) for s, bad in zip(steps, is_bad, strict=True)]),
+        "SR:BPM:X": ("f64", [(s, round(2 * math.sin(2 * math.pi * s / 120), 6), 0) for s in steps]),
         "SR:TEMP": ("f64", [(s, 21 + s / 7200 + (5 if s >= at("09:30:00") else 0), 0) for s in heard]),
     }
     server.archive.add(*(f"ca://{name}" for name in own))
@@ -55,7 +57,7 @@ def questions() -> list[tuple[str, list[str]]]:
 
 def test_every_command_prints_what_the_page_says(server: Pvark) -> None:
     asked = questions()
-    assert len(asked) >= 11
+    assert len(asked) >= 15
     for command, expected in asked:
         name, *arguments = shlex.split(command)
         assert name == "pvark"

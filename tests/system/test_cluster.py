@@ -1,4 +1,4 @@
-"""Three nodes share an object store and record counters together: whatever one does, every count is there once."""
+"""Three nodes with one store for all record counters together: whatever one does, every count is there once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pvark
 import pytest
 from archiver import Pvark, run_program
 from ioc import Ioc
-from three_nodes import NAMES, S3, Cluster
+from three_nodes import NAMES, Cluster, Store, store_of
 from waiting import wait_for
 
 DEVICES = 12
@@ -51,25 +51,17 @@ def is_whole(node: Pvark, begin: np.datetime64, end: np.datetime64) -> bool:
 
 
 @pytest.fixture(scope="module")
-def store(module_folder: Path) -> Iterator[S3]:
-    store = S3(module_folder)
+def store(module_folder: Path) -> Iterator[Store]:
+    store = store_of(module_folder)
     yield store
     store.kill()
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, store: S3, start_ioc: Callable[[str], Ioc]) -> Iterator[Cluster]:
-    shared = store.table(tmp_path) + f'folder = "{tmp_path.name.replace(".", "-")[:40]}"\n'
-    cluster = Cluster(tmp_path, start_ioc(RECORDS), shared)
+def cluster(tmp_path: Path, store: Store, start_ioc: Callable[[str], Ioc]) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path, [start_ioc(RECORDS)], store.table(tmp_path))
     try:
-        for node in cluster.nodes.values():
-            try:
-                node.start()
-            except RuntimeError as error:
-                if "was built without" in str(error):
-                    pytest.skip(str(error).splitlines()[-1])
-                raise
-        cluster.wait_seated()
+        cluster.start()
         cluster.nodes["a"].archive.add(*(f"ca://{pv}" for pv in PVS[: DEVICES // 2]))
         cluster.nodes["b"].archive.add(*(f"ca://{pv}" for pv in PVS[DEVICES // 2 :]))
         for node in cluster.nodes.values():
@@ -207,7 +199,7 @@ def test_shards_move_and_a_node_is_drained_without_a_gap(cluster: Cluster) -> No
 def test_orders_to_nodes_stand_in_the_audit_and_a_node_is_forgotten_when_it_is_gone(cluster: Cluster) -> None:
     a, b = cluster.nodes["a"], cluster.nodes["b"]
     table = cluster.command("status", node="b").splitlines()
-    assert table[0].split() == ["node", "state", "address", "version", "shards"]
+    assert table[0].split() == ["node", "state", "address", "version", "waiting", "detached", "free", "shards"]
     assert [line.split()[:2] for line in table[1:]] == [["a", "lives"], ["b", "lives"], ["c", "lives"]]
 
     def refused(node: Pvark, method: str, path: str, body: dict[str, str] | None = None) -> tuple[int, str]:
@@ -220,8 +212,15 @@ def test_orders_to_nodes_stand_in_the_audit_and_a_node_is_forgotten_when_it_is_g
     assert refused(a, "POST", "shards/99/move", {"to": "b"})[0] == 404
     assert refused(a, "POST", "raise")[0] == 409
     # Each node tells of its own shards, and of all nodes.
+    wait_for(
+        "node a to tell of the shards that it has",
+        lambda: (
+            {of["shard"] for of in a.json("/api/v1/cluster")["here"]}
+            == {shard for shard, node in cluster.seats().items() if node == "a"}
+        ),
+        30,
+    )
     here = a.json("/api/v1/cluster")["here"]
-    assert {of["shard"] for of in here} == {shard for shard, node in cluster.seats().items() if node == "a"}
     assert all(of["detached_seconds"] is None for of in here)
     metrics = a.request("GET", "/metrics")[2].decode()
     assert f"pvark_cluster_shards_here {len(here)}" in metrics

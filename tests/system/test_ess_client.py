@@ -24,7 +24,7 @@ record(calc, "N:double") { field(SCAN, ".1 second") field(CALC, "RNDM*VAL/(VAL+1
 record(longin, "N:long") { field(SCAN, ".1 second") field(INP, "N:count") }
 record(mbbi, "N:state")  { field(SCAN, ".5 second") field(INP, "N:next PP") field(ZRST, "No") field(ONST, "Yes") }
 record(calc, "N:next")   { field(CALC, "(VAL+1)%2") }
-record(stringin, "N:text") { field(SCAN, ".1 second") field(INP, "N:double") }
+record(stringin, "N:text") { field(SCAN, ".1 second") field(INP, "N:count") }
 record(compress, "N:array") {
     field(SCAN, ".1 second") field(INP, "N:count") field(ALG, "Circular Buffer") field(NSAM, "5")
 }

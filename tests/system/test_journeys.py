@@ -11,9 +11,20 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from archiver import Pvark
+from export_files import (
+    END,
+    PVS,
+    START,
+    is_table_of_rows,
+    is_workbook_of_rows,
+    is_workbook_of_samples,
+    is_zip_of_samples,
+    start_with_month,
+)
 from ioc import Ioc
 from test_page import UI, skip_without_browser
 from waiting import wait_for
@@ -49,7 +60,7 @@ def records() -> str:
         'record(stringin, "J1:MODE") { field(VAL, "User beam") field(PINI, "YES") }\n',
         calc("J2:YEAR", "20+RNDM", 'field(EGU, "degC") field(PREC, "3")', "10 second"),
         calc("J7:FAST", "RNDM", scan=".1 second"),
-        *(calc(f"J11:{letter}", "RNDM") for letter in "ABCDE"),
+        *(calc(f"J11:{letter}", "RNDM") for letter in "ABCDEFG"),
         'record(bi, "J6:BI") { field(ZNAM, "closed") field(ONAM, "open") field(PINI, "YES") field(VAL, "1") }\n',
         'record(mbbi, "J6:MBBI") { field(ZRST, "Off") field(ONST, "On") field(ONVL, "1") field(PINI, "YES") }\n',
         'record(stringin, "J6:TEXT") { field(VAL, "all is well") field(PINI, "YES") }\n',
@@ -214,7 +225,8 @@ def few(module_folder: Path) -> Iterator[Browser]:
         ioc.start()
         server.start()
         names = re.findall(r'record\(\w+, "([^"]+)"', records())
-        server.archive.add(*[name for name in names if name not in ("J11:D", "J11:E")], "J11:NEVER", "J9:A", "J9:B")
+        added = [name for name in names if name not in ("J11:D", "J11:E", "J11:F", "J11:G")]
+        server.archive.add(*added, "J11:NEVER", "J9:A", "J9:B")
         server.wait_connected("J1:DCCT", "J1:MODE", "J2:YEAR", "J6:BI", "J6:WAVE", seconds=40)
         trip(server)
         year(server)
@@ -235,12 +247,12 @@ def test_from_a_link_to_the_cause_of_a_trip(few: Browser) -> None:
     query = "&".join(f"pv=J1:{name}" for name in names)
     begin, end = (stamp(TRIP + timedelta(minutes=by)) for by in (-10, 10))
     link = f"?{query}&from={begin}&to={end}&zone=utc"
-    few.walk("trip", "trip-keys", "trip-touch", PVARK_TRIP=link)
+    few.walk("trip", "trip-keys", "trip-touch", "relations", PVARK_TRIP=link)
 
 
 @pytest.mark.timeout(300)
 def test_one_value_of_a_year_is_seen_and_reached(few: Browser) -> None:
-    few.walk("outlier", PVARK_OUTLIER=OUTLIER)
+    few.walk("outlier", "outlier-keys", PVARK_OUTLIER=OUTLIER)
 
 
 @pytest.mark.timeout(300)
@@ -256,7 +268,7 @@ def test_forty_pvs_of_all_kinds_are_told_apart(few: Browser) -> None:
 @pytest.mark.timeout(300)
 def test_what_costs_most_is_found_and_changed_and_changed_back(few: Browser) -> None:
     wait_for("rates of what was packed", lambda: rates(few.server), 60)
-    few.walk("costs")
+    few.walk("costs", "costs-keys")
 
 
 def rates(server: Pvark) -> bool:
@@ -267,7 +279,7 @@ def rates(server: Pvark) -> bool:
 
 @pytest.mark.timeout(300)
 def test_bookmarks_of_the_appliance_lead_to_what_its_pages_were_for(few: Browser) -> None:
-    few.walk("bookmarks")
+    few.walk("bookmarks", "bookmarks-keys")
 
 
 @pytest.mark.timeout(300)
@@ -277,19 +289,42 @@ def test_what_changed_since_the_last_good_fill(few: Browser) -> None:
     changed = [LIST[i] for i in sorted(range(0, 300, 29), reverse=True)]
     path = few.folder / "snapshot.json"
     path.write_text(json.dumps({"names": LIST, "good": f"{good:%Y-%m-%d %H:%M:%S}Z", "changed": changed}))
-    few.walk("snapshot", PVARK_SNAPSHOT=str(path))
+    few.walk("snapshot", "snapshot-keys", PVARK_SNAPSHOT=str(path))
 
 
 @pytest.mark.timeout(300)
 def test_when_it_was_like_this_in_five_years(few: Browser) -> None:
     path = few.folder / "when.json"
     path.write_text(json.dumps(five_years(few.server)))
-    few.walk("when", PVARK_WHEN=str(path))
+    few.walk("when", "when-keys", PVARK_WHEN=str(path))
 
 
 @pytest.mark.timeout(300)
 def test_a_wall_goes_on_by_itself(few: Browser) -> None:
-    few.walk("wall", PVARK_RESTARTS=os.environ.get("PVARK_RESTARTS", "1"))
+    few.walk("wall-keys", "wall", PVARK_RESTARTS=os.environ.get("PVARK_RESTARTS", "1"))
+
+
+@pytest.mark.timeout(300)
+def test_files_of_a_month_of_twenty_pvs_hold_what_python_gets(tmp_path: Path) -> None:
+    skip_without_browser()
+    server = Pvark(tmp_path)
+    try:
+        start_with_month(server)
+        query = "&".join(f"pv={quote(pv)}" for pv in PVS)
+        path = tmp_path / "export.json"
+        path.write_text(json.dumps({"query": f"?{query}&from={START}&to={END}&zone=utc", "folder": str(tmp_path)}))
+        Browser(tmp_path, server, {}).walk("export", "export-keys", PVARK_EXPORT=str(path))
+        given = server.archive.get(PVS, START, END)
+        # A row an hour is what the page offers for a month.
+        aligned = server.archive.aligned(PVS, START, END, period=3600)
+        for kind in ("mouse", "keys"):
+            is_workbook_of_rows(tmp_path / f"{kind}-rows.xlsx", aligned)
+            is_zip_of_samples(tmp_path / f"{kind}-all.parquet.zip", "parquet", given)
+        is_workbook_of_samples(tmp_path / "mouse-all.xlsx", given)
+        is_table_of_rows(tmp_path / "mouse-rows.parquet", "parquet", aligned)
+        assert len(server.archive.exports()) == 6
+    finally:
+        server.kill()
 
 
 COUNT = 5000

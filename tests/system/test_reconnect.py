@@ -37,6 +37,7 @@ def test_all_pvs_come_back_in_seconds_and_the_gap_is_on_record(
     killed = np.datetime64(time.time_ns(), "ns")
     ioc.kill()
     wait_for("the loss to be noticed", lambda: states(archive)["connected"] == 0, 30)
+    dead_until = np.datetime64(time.time_ns(), "ns")
     ioc.start()
     back = np.datetime64(time.time_ns(), "ns")
     started = time.monotonic()
@@ -49,9 +50,8 @@ def test_all_pvs_come_back_in_seconds_and_the_gap_is_on_record(
         assert gap.scope == "pv"
         assert killed - np.timedelta64(1, "s") <= gap.start <= killed + np.timedelta64(5, "s")
         assert gap.end is not None and gap.end >= back - np.timedelta64(5, "s")
-        # A gap ends when the first value arrives: the next may be in the same read, and stamped shortly before.
-        well_before = gap.end - np.timedelta64(250, "ms")
-        assert len(archive.get(pv, gap.start, well_before)) <= 1, "a gap holds at most the sample that opens it"
+        # It ends when the first value arrives, which a busy machine sends some time after it was stamped.
+        assert len(archive.get(pv, gap.start, dead_until)) <= 1, "a gap holds at most the sample that opens it"
         samples = archive.get(pv, "2000-01-01T00:00:00Z")
         before, after = samples.values[samples.times < killed], samples.values[samples.times >= killed]
         assert np.all(np.diff(before) == 1) and np.all(np.diff(after) == 1)

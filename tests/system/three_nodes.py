@@ -1,14 +1,18 @@
-"""A cluster under test: nodes that share a bucket of a simulated S3 server, all on loopback."""
+"""A cluster under test: nodes that share a bucket of moto or a keyspace of a real Cassandra, all on loopback."""
 
 from __future__ import annotations
 
 import http.client
 import json
+import os
 import secrets
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 from archiver import Pvark, run_program
@@ -18,6 +22,42 @@ from waiting import wait_for
 
 NAMES = "abc"
 MOTO = Path(__file__).parents[2] / "crates" / "s3" / "tests" / "server" / "one_at_a_time.py"
+
+
+class Store(Protocol):
+    """What nodes share."""
+
+    def table(self, folder: Path) -> str:
+        """The part of a config that names it, with a place that nobody else has."""
+
+    def kill(self) -> None:
+        """Ends what was started for it."""
+
+
+def database() -> list[str]:
+    """The nodes of Cassandra that `tools/cassandra.sh with 3` has started, as `host:port`."""
+    return os.environ.get("PVARK_CQL", "").split()
+
+
+def store_of(folder: Path) -> Store:
+    """Cassandra where there is one, else moto."""
+    return Cql() if database() else S3(folder)
+
+
+class Cql:
+    """A real Cassandra, on which everybody has a keyspace of his own."""
+
+    def __init__(self, nodes: Sequence[str] | None = None) -> None:
+        self.nodes = list(nodes or database())
+
+    def table(self, folder: Path) -> str:
+        """The part of a config that names it, with a keyspace that nobody else has."""
+        nodes, replication = json.dumps(self.nodes), min(3, len(self.nodes))
+        keyspace = f"test_{time.time_ns()}"
+        return f'[cluster.shared.cql]\nnodes = {nodes}\nkeyspace = "{keyspace}"\nreplication = {replication}\n'
+
+    def kill(self) -> None:
+        """It goes on for those who come next."""
 
 
 class S3:
@@ -41,14 +81,16 @@ class S3:
         finally:
             connection.close()
 
-    def table(self, folder: Path) -> str:
-        """The part of a config that names it."""
+    def table(self, folder: Path, called: str | None = None) -> str:
+        """The part of a config that names it, with a folder that nobody else has, or the one called so."""
         secret = folder / "secret"
         secret.write_text("any")
         secret.chmod(0o600)
+        within = called or f"test-{time.time_ns()}"
         return (
             f'[cluster.shared.s3]\nendpoint = "http://127.0.0.1:{self.port}"\nbucket = "{self.BUCKET}"\n'
             f'access_key = "any"\nsecret_key_file = {json.dumps(str(secret))}\n'
+            f'folder = "{within}"\n'
         )
 
     def kill(self) -> None:
@@ -60,7 +102,7 @@ class S3:
 class Cluster:
     """Three nodes."""
 
-    def __init__(self, folder: Path, ioc: Ioc, shared: str, shards: int = 5, more: str = "") -> None:
+    def __init__(self, folder: Path, iocs: Sequence[Ioc], shared: str, shards: int = 5, more: str = "") -> None:
         self.key = folder / "nodes.key"
         self.key.write_text(secrets.token_hex(32))
         self.key.chmod(0o600)
@@ -69,12 +111,23 @@ class Cluster:
         for name in NAMES:
             own = folder / name
             own.mkdir()
-            node = Pvark(own, [ioc], more=more)
+            node = Pvark(own, iocs, more=more)
             text = node.config_path.read_text()
             nodes = f'[nodes]\nlisten = "127.0.0.1:{free_port()}"\nkey = {json.dumps(str(self.key))}\n'
             cluster = f'[cluster]\nname = "ring"\nnode = "{name}"\nshards = {shards}\n'
             node.config_path.write_text(text + nodes + cluster + shared)
             self.nodes[name] = node
+
+    def start(self) -> None:
+        """Starts all of them, and waits until every shard has one. Where the program cannot be a node, it skips."""
+        for node in self.nodes.values():
+            try:
+                node.start()
+            except RuntimeError as error:
+                if "was built without" in str(error):
+                    pytest.skip(str(error).splitlines()[-1])
+                raise
+        self.wait_seated()
 
     def command(self, *arguments: str, node: str = "a") -> str:
         """`pvark cluster …`, asked of a node."""
