@@ -6,10 +6,10 @@
 //!   steps     │──┴───┴┴──┴─┴────        the first at the beginning of the range, whatever holds there
 //! ```
 
-use std::{collections::VecDeque, fmt, sync::Arc};
+use std::{collections::VecDeque, fmt, sync::Arc, time::Duration};
 
 use query::{Before, Error, Query, Request, Samples};
-use sample::{Batch, Column, Shape, TimeRange, Timestamp};
+use sample::{Batch, Column, Sample, Shape, TimeRange, Timestamp};
 
 use crate::track::{Track, What};
 
@@ -23,6 +23,10 @@ pub(crate) const DAMAGE_TOLD: usize = 100;
 const WINDOW_STEPS_MAX: usize = 1 << 20;
 /// What the steps in a window take at most, with room for as many more while they grow.
 pub(crate) const WINDOW_BYTES_MAX: usize = 2 * WINDOW_STEPS_MAX * size_of::<(i64, f64)>();
+/// Samples of a short range are read from so much of its length earlier, but no more than that: the one that holds at its beginning mostly
+/// lies in the block that is read anyway, and would be looked for in it by itself.
+const REACH_PART: i64 = 16;
+const REACH_MAX: i64 = 60_000_000_000;
 /// Sums over a window are made anew after so many steps, so that what rounding leaves does not grow.
 const SUMS_RENEWED: usize = 4096;
 
@@ -107,6 +111,8 @@ impl From<Error> for StepError {
 
 /// The samples of a track as rows with rising times, before anything is made of them.
 struct Raw {
+    /// What comes before all others.
+    first: Option<Batch>,
     samples: Samples,
     what: What,
     /// The last row that was read: others may come of its time.
@@ -121,7 +127,7 @@ impl Raw {
     fn next(&mut self) -> Result<Option<Rows>, StepError> {
         let mut rows = Rows::default();
         while !self.is_over && rows.is_empty() {
-            match self.samples.next() {
+            match self.first.take().map(Ok).or_else(|| self.samples.next()) {
                 None => {
                     self.is_over = true;
                     self.held.take().into_iter().for_each(|(time, number)| rows.push(time, number));
@@ -220,6 +226,47 @@ pub(crate) fn amounts(what: &What, mut numbers: impl ExactSizeIterator<Item = f6
     }
 }
 
+/// The samples of a range, with what holds at its beginning.
+struct Opened {
+    held: Option<Sample>,
+    /// Those that were read to find it.
+    first: Option<Batch>,
+    samples: Samples,
+}
+
+impl Opened {
+    /// Of arrays no more are read than are owed.
+    fn of(query: &Query, track: &Track, range: TimeRange) -> Result<Opened, StepError> {
+        let samples = |range| query.samples(&Request { series: track.series.clone(), range, before: Before::None });
+        let reach = (range.t1.nanos().saturating_sub(range.t0.nanos()) / REACH_PART).min(REACH_MAX);
+        let reaches = reach > 0 && track.series.field.is_none() && !track.what.is_of_arrays();
+        let earlier = TimeRange { t0: range.t0.saturating_sub(Duration::from_nanos(reach.max(0) as u64)), ..range };
+        let opened = if reaches { Opened::reaching(samples(earlier), range.t0) } else { None };
+        let mut opened = opened.unwrap_or_else(|| Opened { held: None, first: None, samples: samples(range) });
+        if opened.held.is_none()
+            && let Some(before) = range.t0.nanos().checked_sub(1)
+        {
+            opened.held = query.last_before(&track.series, Timestamp::from_nanos(before))?;
+        }
+        Ok(opened)
+    }
+
+    /// Those from `begin` on of samples that begin earlier. None if something is damaged: it may lie before.
+    fn reaching(mut samples: Samples, begin: Timestamp) -> Option<Opened> {
+        let mut held = None;
+        while let Some(batch) = samples.next() {
+            let batch = batch.ok()?;
+            let before = batch.times().partition_point(|time| *time < begin);
+            held = before.checked_sub(1).map(|last| batch.get(last)).or(held);
+            if before < batch.len() {
+                let first = if before == 0 { batch } else { batch.slice(before..batch.len()) };
+                return Some(Opened { held, first: Some(first), samples });
+            }
+        }
+        Some(Opened { held, first: None, samples })
+    }
+}
+
 /// The steps of one track from `from` up to `to`.
 pub(crate) struct Steps {
     raw: Raw,
@@ -271,20 +318,20 @@ impl Steps {
             None => Ok(None),
         };
         let mut begin = from.saturating_sub(shift);
-        let mut held = before(begin)?;
-        if let (What::Average(nanos), Some(sample)) = (&track.what, &held) {
+        let mut opened = Opened::of(query, track, range_of(begin, end.max(begin)))?;
+        if let (What::Average(nanos), Some(sample)) = (&track.what, &opened.held) {
             // The window of the step that holds at the beginning ends there.
             begin = sample.time.nanos().saturating_sub(*nanos);
-            held = before(begin)?;
+            opened = Opened::of(query, track, range_of(begin, end.max(begin)))?;
         }
+        let Opened { held, first, samples } = opened;
         let needs_one_more = matches!(track.what, What::Previous | What::Change | What::Derivative);
         let earlier = match &held {
             Some(held) if needs_one_more => before(held.time.nanos())?,
             _ => None,
         };
-        let within = range_of(begin, end.max(begin));
-        let samples = query.samples(&Request { series: track.series.clone(), range: within, before: Before::None });
-        let raw = Raw { samples, what: track.what.clone(), held: None, is_over: false, read: 0, damage: Vec::new() };
+        let (what, damage) = (track.what.clone(), Vec::new());
+        let raw = Raw { first, samples, what, held: None, is_over: false, read: 0, damage };
         let mut steps = Steps {
             raw,
             what: track.what.clone(),
@@ -302,13 +349,13 @@ impl Steps {
             out: Rows::default(),
             is_over: false,
         };
-        let first = held.is_none();
+        let is_first = held.is_none();
         for sample in earlier.into_iter().chain(held) {
             let mut number = Vec::new();
             numbers_of(&track.what, &Batch::of(&sample), &mut number);
             steps.row(sample.time.nanos(), number[0]);
         }
-        if first {
+        if is_first {
             steps.begin();
         }
         Ok(steps)

@@ -55,6 +55,14 @@ impl What {
     pub(crate) fn is_of_whole_range(&self) -> bool {
         matches!(self, What::Integral)
     }
+
+    /// Whether it is made of arrays.
+    pub(crate) fn is_of_arrays(&self) -> bool {
+        matches!(
+            self,
+            What::Element(_) | What::Length | What::Sum | What::Mean | What::Least | What::Greatest
+        )
+    }
 }
 
 /// A state by its name, which is a number that may change with the metadata of the PV.
