@@ -22,6 +22,7 @@ mod arrivals;
 mod bin;
 mod bins;
 mod carried;
+mod change;
 mod copies;
 mod edges;
 mod error;
@@ -46,6 +47,7 @@ pub use aligned::{
 pub use bin::Bin;
 pub use bins::Bins;
 pub use carried::AllCarried;
+pub use change::Change;
 pub use copies::LeftOut;
 pub use error::Error;
 pub use fields::{FieldSamples, number_in};

@@ -6,7 +6,7 @@ use archive::{Extent, GapScope, KnownNames, PvId, Source, SourceHealth, structur
 use sample::{Batch, Gap, Metadata, Sample, Stretch, TimeRange, Timestamp};
 
 use crate::{
-    Before, Bin, Bins, Cut, Error, LeftOut, Operator, Ranges, Reduced, Request, Series, Span,
+    Before, Bins, Cut, Error, LeftOut, Operator, Ranges, Reduced, Request, Series, Span,
     ahead::Ahead,
     carried::AllCarried,
     edges,
@@ -216,13 +216,6 @@ impl Query {
             Cut::Wide(width) => edges::wide(range, width).ok_or(Error::TooFewBins { count })?,
         };
         Ok(self.bins_between(series.clone(), edges)?.made_by(Ahead::new(self.clone(), series)))
-    }
-
-    /// What the samples of a range amount to by themselves: no number is held from before its beginning. Of very many PVs this is asked
-    /// where what came before does not matter, as it takes as long to find that as all the rest.
-    pub fn amount(&self, series: &Series, range: TimeRange) -> Result<Option<Bin>, Error> {
-        let edges: Arc<[Timestamp]> = [range.t0, range.t1].into();
-        Bins::new(self.stretches(series, range, Arc::clone(&edges))?, edges, None).next().transpose()
     }
 
     /// Those between neighbouring edges.

@@ -5,8 +5,8 @@
 
 use std::{cmp::Ordering, time::Duration};
 
-use query::{Series, in_shares};
-use sample::{Sample, TimeRange, Timestamp};
+use query::{Change, Series, in_shares};
+use sample::{Sample, Timestamp};
 
 use crate::{
     ask::Ask,
@@ -109,11 +109,9 @@ impl Ask {
 
     /// None if it did not change and is not wanted then.
     fn compare(&self, name: &str, series: &Series, wanted: DiffWanted) -> Result<Option<DiffRow>, Refusal> {
-        let after = self.last_before(series, wanted.after)?;
-        // What held at the first time already is what held at both.
-        let held = after.as_ref().is_none_or(|after| after.time <= wanted.before);
-        let before = if held { after.clone() } else { self.last_before(series, wanted.before)? };
-        let is_same = match (&before, &after) {
+        let found = self.change(series, (wanted.before, wanted.after), wanted.usual)?;
+        let (before, after) = (&found.before, &found.after);
+        let is_same = match (before, after) {
             (Some(before), Some(after)) => {
                 before.value.identical(&after.value) && before.alarm.severity == after.alarm.severity
             }
@@ -123,11 +121,11 @@ impl Ask {
             return Ok(None);
         }
         let bytes = |sample: &Option<Sample>| sample.as_ref().map_or(0, |sample| sample.value.byte_size());
-        self.lease.grow(bytes(&before) + bytes(&after))?;
+        self.lease.grow(bytes(before) + bytes(after))?;
         let number = |sample: &Option<Sample>| sample.as_ref()?.value.as_f64().filter(|number| number.is_finite());
-        let change = number(&before).zip(number(&after)).map(|(before, after)| after - before);
+        let change = number(before).zip(number(after)).map(|(before, after)| after - before);
         let spread = match change {
-            Some(change) if change != 0.0 => self.spread(series, wanted)?,
+            Some(change) if change != 0.0 => found.spread()?,
             _ => None,
         };
         let score = match (change, spread) {
@@ -136,17 +134,8 @@ impl Ask {
             _ if is_same => Some(0.0),
             _ => Some(f64::INFINITY),
         };
+        let Change { before, after, .. } = found;
         Ok(Some(DiffRow { name: name.to_owned(), before, after, change, spread, score }))
-    }
-
-    /// The standard deviation of what was recorded before; none if that was nothing, or no numbers.
-    fn spread(&self, series: &Series, wanted: DiffWanted) -> Result<Option<f64>, Refusal> {
-        let range = TimeRange { t0: wanted.before.saturating_sub(wanted.usual), t1: wanted.before };
-        if range.t0 >= range.t1 {
-            return Ok(None);
-        }
-        let bin = self.amount(series, range)?;
-        Ok(bin.map(|bin| bin.std).filter(|std| std.is_finite()))
     }
 }
 

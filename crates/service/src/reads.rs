@@ -1,8 +1,10 @@
 //! Reads: what was recorded, raw, reduced, at a time or together; all as lazy as the query underneath. What is not seen is refused.
 
+use std::time::Duration;
+
 use archive::{Extent, GapScope, PvEntry, PvId, structure::paths};
 use query::{
-    AlignRequest, AlignedTable, AllCarried, Before, Bin, Bins, Cut, FieldSamples, Operator, Reduced, Request, Rows,
+    AlignRequest, AlignedTable, AllCarried, Before, Bins, Change, Cut, FieldSamples, Operator, Reduced, Request, Rows,
     Samples, Series, Span,
 };
 use sample::{Gap, Metadata, Sample, TimeRange, Timestamp, Value, ValueType};
@@ -31,9 +33,14 @@ impl Ask {
         Ok(self.recorded(series.pv)?.query.bins(series, range, cut)?)
     }
 
-    /// What the samples of a range amount to by themselves.
-    pub(crate) fn amount(&self, series: &Series, range: TimeRange) -> Result<Option<Bin>, Refusal> {
-        Ok(self.recorded(series.pv)?.query.amount(series, range)?)
+    /// What a PV was at two times, and what it did for so long before the first.
+    pub(crate) fn change<'q>(
+        &'q self,
+        series: &'q Series,
+        times: (Timestamp, Timestamp),
+        usual: Duration,
+    ) -> Result<Change<'q>, Refusal> {
+        Ok(self.recorded(series.pv)?.query.change(series, times, usual)?)
     }
 
     /// Several PVs on the same times, with the type of each column.

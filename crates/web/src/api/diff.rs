@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use sample::{Sample, Timestamp};
-use serde_json::{Map, Value, json};
+use sample::{Batch, Sample, Timestamp};
+use serde_json::{Map, Value};
 use service::{Compared, ComparedPv, DiffRow, DiffWanted, now};
 
 use super::many::meant;
 use crate::{
     call::Call,
-    delivery::answer::{Answer, CSV},
+    delivery::answer::{Answer, CSV, JSON},
     formats::{
         csv::put_field,
         list::Frame,
         missing,
-        value::{self, Dialect, put_f64},
+        value::{self, Dialect, put_f64, put_json},
     },
     refusal::{Code, Refusal},
 };
@@ -50,7 +50,10 @@ pub(crate) fn show(call: &Call) -> Answer {
     }
     let mut head = head(before, after, unknown);
     head.extend(missing::pvs(&untold).into_iter().chain(missing::parts(&call.ask.noted())));
-    call.rows(Frame::member("pvs", &head)?, rows.into_iter().map(|row| Ok(Some(as_json(&row)))))
+    call.list(JSON, Frame::member("pvs", &head)?, rows.into_iter().map(|row| Ok(Some(row))), |out, row| {
+        put_row(out, &row);
+        Ok(())
+    })
 }
 
 fn head(before: Timestamp, after: Timestamp, unknown: Vec<String>) -> Map<String, Value> {
@@ -59,24 +62,31 @@ fn head(before: Timestamp, after: Timestamp, unknown: Vec<String>) -> Map<String
     members.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }
 
-fn sample(sample: &Sample) -> Value {
-    json!({
-        "time": sample.time.to_string(),
-        "value": value::as_json(&sample.value),
-        "severity": sample.alarm.severity as u8,
-    })
+/// A row in JSON. An infinite score, of a PV that never moved before or has no numbers, is null.
+fn put_row(out: &mut Vec<u8>, row: &DiffRow) {
+    out.extend_from_slice(b"{\"after\":");
+    put_sample(out, row.after.as_ref());
+    out.extend_from_slice(b",\"before\":");
+    put_sample(out, row.before.as_ref());
+    put_number(out, "change", row.change);
+    out.extend_from_slice(b",\"pv\":");
+    put_json(out, &row.name);
+    put_number(out, "score", row.score);
+    put_number(out, "spread", row.spread);
+    out.push(b'}');
 }
 
-/// An infinite score, of a PV that never moved before or has no numbers, is null.
-fn as_json(row: &DiffRow) -> Value {
-    json!({
-        "pv": row.name,
-        "before": row.before.as_ref().map(sample),
-        "after": row.after.as_ref().map(sample),
-        "change": row.change,
-        "spread": row.spread,
-        "score": row.score.filter(|score| score.is_finite()),
-    })
+fn put_sample(out: &mut Vec<u8>, sample: Option<&Sample>) {
+    let Some(sample) = sample else { return out.extend_from_slice(b"null") };
+    let severity = sample.alarm.severity as u8;
+    out.extend_from_slice(format!("{{\"severity\":{severity},\"time\":\"{}\",\"value\":", sample.time).as_bytes());
+    value::put(out, Batch::of(sample).values(), 0, Dialect::Exact);
+    out.push(b'}');
+}
+
+fn put_number(out: &mut Vec<u8>, name: &str, number: Option<f64>) {
+    out.extend_from_slice(format!(",\"{name}\":").as_bytes());
+    put_f64(out, number.unwrap_or(f64::NAN), Dialect::Viewer);
 }
 
 fn put_csv(out: &mut Vec<u8>, row: &DiffRow) {
