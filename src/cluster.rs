@@ -198,7 +198,7 @@ fn board(
     links: Arc<Links>,
 ) -> Result<Arc<Board>, Failure> {
     let (node, placement) = (cluster.node.clone(), cluster.placement.clone());
-    let plan = Plan { node, shards: cluster.shards, placement, policies };
+    let plan = Plan { node, page: cluster.page.clone(), shards: cluster.shards, placement, policies };
     let lists = (0..=cluster.shards).map(|shard| List::new(data, shared, shard)).collect::<Result<Vec<_>, _>>()?;
     Ok(Board::new(plan, Claims::new(shared.clone()), links, lists))
 }

@@ -12,11 +12,19 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 /// More shards than this would have no numbers for their PVs, or nodes too many archives to hold open.
 const SHARDS_MAX: u32 = 1024;
+/// The longest address of a page.
+const PAGE_BYTES_MAX: usize = 500;
 /// So many shards a cluster has if nothing is said.
 const SHARDS: u32 = 32;
 
 checked_text!(Pattern(Fits), "a pattern of names with * and ?, or ~ and a regular expression", |text| {
     Fits::parse(text).ok()
+});
+checked_text!(Page(String), "an address as https://archiver1.example.org/, without ? and #", |text| {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;
+    let allowed = |char: char| char.is_ascii_graphic() && !matches!(char, '?' | '#' | '"' | '<' | '>' | '\\' | '@');
+    let fits = rest.len() <= PAGE_BYTES_MAX && !rest.is_empty() && !rest.starts_with('/') && rest.chars().all(allowed);
+    fits.then(|| format!("{}/", text.trim_end_matches('/')))
 });
 checked_text!(Name(String), "a name of letters, digits, - and _, at most 40 of them", |text| {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -33,6 +41,8 @@ pub(super) struct ClusterFile {
     node: Name,
     /// Where the others reach the listener of [nodes]; its own address if nothing is said.
     address: Option<String>,
+    /// Where people open the page of this node. While the one is away whose page they have open, it points them to this one.
+    page: Option<Page>,
     /// In how many shards the PVs are divided, which never changes: 32 if nothing is said.
     #[serde(default = "usual_shards")]
     shards: u32,
@@ -114,6 +124,7 @@ pub(crate) struct ClusterConfig {
     pub(crate) name: String,
     pub(crate) node: String,
     pub(crate) address: String,
+    pub(crate) page: Option<String>,
     pub(crate) shards: u32,
     pub(crate) placement: Placement,
     pub(crate) shared: SharedConfig,
@@ -162,7 +173,7 @@ pub(super) struct Besides<'a> {
 }
 
 pub(super) fn checked(cluster: Option<ClusterFile>, besides: &Besides<'_>) -> Result<Option<ClusterConfig>, String> {
-    let Some(ClusterFile { name, node, address, shards, shared, rule }) = cluster else { return Ok(None) };
+    let Some(ClusterFile { name, node, address, page, shards, shared, rule }) = cluster else { return Ok(None) };
     let refused = |what: &str, why: &str| Err(format!("[cluster] and {what} do not go together: {why}"));
     let Some(listener) = besides.nodes else {
         return Err(
@@ -199,6 +210,7 @@ pub(super) fn checked(cluster: Option<ClusterFile>, besides: &Besides<'_>) -> Re
     }
     Ok(Some(ClusterConfig {
         address: address.unwrap_or_else(|| listener.address.to_string()),
+        page: page.map(|page| page.0),
         shared: store(shared, &name.0)?,
         name: name.0,
         node: node.0,
@@ -296,11 +308,15 @@ mod tests {
             matches!(&ring.shared, SharedConfig::S3 { folder, secret_key, .. } if folder == "ring" && secret_key == "s3cr3t")
         );
         assert!(!format!("{ring:?}").contains("s3cr3t"), "secrets are not printed");
+        let shown = read(&text.replace("shards = 4", "shards = 4\npage = \"https://a.example.org\""), &fine());
+        assert_eq!(shown.expect("it is right").page.as_deref(), Some("https://a.example.org/"));
         let open = file("open", "x", 0o644);
         let cases = [
             (text.replace("shards = 4", "shards = 3"), "shards 0 to 2"),
             (text.replace("shards = 4", "shards = 5000"), "between 1 and 1024"),
             (text.replace("node = \"a\"", "node = \"a b\""), "letters, digits"),
+            (text.replace("shards = 4", "shards = 4\npage = \"javascript:alert(1)\""), "an address as https://"),
+            (text.replace("shards = 4", "shards = 4\npage = \"https://a/?pv=x\""), "without ? and #"),
             (text.replace("secret\"", "nowhere\""), "cannot be used"),
             (text.replace(&format!("{secret:?}"), &format!("{open:?}")), "chmod 600"),
             (text.replace("shared.s3", "shared.tape"), "unknown variant"),

@@ -876,3 +876,9 @@ export const missingWords = {
   madeWithout: (what: string) => `This list is made ${what}.`,
   nodes: "Look at the nodes",
 } as const;
+
+/** Other nodes, while the archiver of the page is away. */
+export const elsewhereWords = {
+  goOn: "The other nodes of the cluster have all PVs, and the same view:",
+  at: (node: string) => `go on at ${node}`,
+};

@@ -104,3 +104,25 @@ test("nothing lies beyond the window, from a phone to a wall", async () => {
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, `${width}`);
   }
 });
+
+test("while the archiver is away the page leads to the same view at another node, and no longer when it is back", async () => {
+  server.cluster = threeNodes();
+  await page.route("http://archiver3.test/**", (route) => route.fulfill({ body: "the other page" }));
+  await page.goto(`${base}?pv=LAB:TEMP1&live=60`);
+  const links = page.locator("#elsewhere");
+  await page.getByText("Archiver connected").waitFor({ state: "attached" });
+  assert.ok(await links.isHidden(), "nothing is wrong");
+  server.down = true;
+  await page.getByText("No archiver since").waitFor();
+  const others = ["go on at archiver3"];
+  assert.deepEqual(await links.getByRole("link").allInnerTexts(), others, "one is silent, and one is this");
+  server.down = false;
+  await links.waitFor({ state: "hidden" });
+  server.down = true;
+  await page.keyboard.press("1"); // another range than that of the address with which the page was opened
+  await links.getByRole("link").press("Enter");
+  await page.getByText("the other page").waitFor();
+  const [path, query] = page.url().split("?");
+  assert.equal(path, "http://archiver3.test/pvark/");
+  assert.match(query!, /^pv=LAB:TEMP1&live=(?!60$)/);
+});

@@ -19,6 +19,7 @@ import {
 } from "./by_keys.ts";
 import { paste, startChromium } from "./chromium.ts";
 import { Keyboard } from "./keyboard.ts";
+import { nodesJourney } from "./nodes.ts";
 import { overlaps } from "./overlaps.ts";
 import { exportJourney, relationsJourney, snapshotJourney, whenJourney, type Walk } from "./questions.ts";
 
@@ -655,6 +656,10 @@ const JOURNEYS: Record<string, { run: Journey; context?: object }> = {
   relations: { run: (walk) => relationsJourney(base, LINK, walk) },
   export: { run: (walk) => exportJourney(base, walk, false) },
   "export-keys": { run: (walk) => exportJourney(base, walk, true) },
+  nodes: {
+    run: (walk) =>
+      nodesJourney({ base, loaded, outside, shot, solid }, process.env.PVARK_NODES_PV ?? "", walk),
+  },
   wall: { run: wall },
   "wall-keys": { run: (walk) => wallByKeys(walk, TOOLS) },
 };

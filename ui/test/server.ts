@@ -101,7 +101,8 @@ export function threeNodes(): Cluster {
     ...{ shard, epoch: 3, rows: 86_000 + shard, samples_waiting: shard === 4 ? 1240 : 0 },
     ...{ changes_waiting: 0, detached_seconds: shard === 4 ? 75 : null },
   }));
-  const figures = (shards: typeof here, free_bytes: number) => ({
+  const figures = (name: string, shards: typeof here, free_bytes: number) => ({
+    page: `http://${name}.test/pvark/`,
     ...{ seconds_old: 1, pvs: { connected: 1200, searching: 3, disconnected: 0, paused: 1 }, lost: 0 },
     ...{ samples_waiting: shards.reduce((sum, shard) => sum + shard.samples_waiting, 0), shards },
     ...{
@@ -112,7 +113,9 @@ export function threeNodes(): Cluster {
   const of = (name: string, state: "lives" | "silent", shards: number[]) => ({
     ...{ name, state, address: `192.0.2.1${name.at(-1)}:17670`, version: "0.1.0", format: 1, shards },
     figures:
-      state === "silent" ? null : figures(name === "archiver1" ? here : [], name === "archiver1" ? 52e9 : 0),
+      state === "silent"
+        ? null
+        : figures(name, name === "archiver1" ? here : [], name === "archiver1" ? 52e9 : 0),
   });
   return {
     ...{ node: "archiver1", shards: 32, format: 1 },

@@ -66,6 +66,8 @@ pub struct NodeFigures {
     pub problems: u64,
     /// Its shards.
     pub shards: Vec<ShardLag>,
+    /// Where people open its page, if it was told.
+    pub page: Option<String>,
 }
 
 impl NodeFigures {

@@ -112,6 +112,8 @@ pub struct Claim {
 pub struct Plan {
     /// The name of this node.
     pub node: String,
+    /// Where people open its page, if that is known.
+    pub page: Option<String>,
     /// How many shards of PVs there are. One more is the site: it has what belongs to no PV.
     pub shards: u32,
     /// Where new PVs belong.

@@ -41,6 +41,8 @@ pub(crate) struct FiguresRow {
     problems: u64,
     #[n(8)]
     shards: Vec<LagRow>,
+    #[n(9)]
+    page: Option<String>,
 }
 
 #[derive(Debug, PartialEq, Encode, Decode)]
@@ -80,6 +82,7 @@ impl From<&NodeFigures> for FiguresRow {
             refusal: of.refusal.clone(),
             problems: of.problems,
             shards: of.shards.iter().map(lag).collect(),
+            page: of.page.clone(),
         }
     }
 }
@@ -104,6 +107,7 @@ impl FiguresRow {
             refusal: self.refusal,
             problems: self.problems,
             shards: self.shards.into_iter().map(lag).collect(),
+            page: self.page,
         })
     }
 }
@@ -125,7 +129,11 @@ impl Said {
 impl Board {
     /// What this node says of itself.
     pub(crate) fn own_figures(&self) -> NodeFigures {
-        let mut sum = NodeFigures { problems: self.problems().len() as u64, ..NodeFigures::default() };
+        let mut sum = NodeFigures {
+            problems: self.problems().len() as u64,
+            page: self.plan.page.clone(),
+            ..NodeFigures::default()
+        };
         for open in self.open().into_values() {
             let (health, totals, watermark) = (open.storage.health(), open.standing.totals(), open.storage.watermark());
             let stand = [totals.searching, totals.connected, totals.disconnected, totals.paused];
@@ -178,6 +186,7 @@ mod tests {
             watermark: Watermark { appended: 9, durable: 8 },
             room: Some(Room { free: 1, total: 2 }),
             refusal: Some("full".to_owned()),
+            page: Some("https://a.example.org/".to_owned()),
             shards: vec![lag],
             ..NodeFigures::default()
         };

@@ -91,7 +91,7 @@ pub(crate) fn board_among(
 ) -> Arc<Board> {
     let shards = lists.len() as u32 - 1;
     let placement = Placement::new(shards, Vec::new()).unwrap();
-    let plan = Plan { node: node.to_owned(), shards, placement, policies: Policies::default() };
+    let plan = Plan { node: node.to_owned(), page: None, shards, placement, policies: Policies::default() };
     Board::new(plan, Claims::new(shared.clone()), peers, lists)
 }
 

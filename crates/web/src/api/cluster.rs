@@ -54,6 +54,7 @@ fn figures(of: &NodeFigures) -> Value {
         "disk_bytes": of.room.map(|room| room.total),
         "refusal": of.refusal,
         "problems": of.problems,
+        "page": of.page,
         "shards": of.shards.iter().map(shard).collect::<Vec<_>>(),
     })
 }
