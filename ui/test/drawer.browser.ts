@@ -102,6 +102,31 @@ test("a histogram tells for how long, or how often, what was not recorded, and o
   await pointed().getByText(" %").waitFor();
 });
 
+test("the tab that is open, and its entry in the menu, keep what is chosen", async () => {
+  await open(`pv=LAB:TEMP1&pv=LAB:TEMP2&drawer=histogram&of=LAB:TEMP2&bins=10&${HOUR}`);
+  await told().getByText("known for").waitFor();
+  const kept = async (after: string) => {
+    // What was pressed is answered by a picture later.
+    await page.evaluate(() => new Promise(requestAnimationFrame));
+    const chosen = ["drawer", "of", "bins"].map((key) => params().get(key));
+    assert.deepEqual(chosen, ["histogram", "LAB:TEMP2", "10"], after);
+    assert.equal(await page.getByLabel("Bars", { exact: true }).inputValue(), "10", after);
+  };
+  const tab = page.locator('#drawer-tabs [data-tab="histogram"]');
+  await tab.click();
+  await kept("the tab by the mouse");
+  await tab.focus();
+  await page.keyboard.press("Enter");
+  await kept("the tab by a key");
+  await page.locator("#more").click();
+  await page.locator("#more-drawer").click();
+  await kept("the entry of the menu");
+  // Another tab has its own choices, and the same row.
+  await page.locator('#drawer-tabs [data-tab="fft"]').click();
+  await page.waitForFunction(() => new URLSearchParams(location.search).get("drawer") === "fft");
+  assert.deepEqual([params().get("of"), params().get("bins")], ["LAB:TEMP2", null]);
+});
+
 test("a spectrum names the strongest frequencies, and is zoomed by dragging, keys and the address", async () => {
   await open(`pv=SR:LIFETIME&drawer=fft&${CALM}`);
   await told()
