@@ -1,8 +1,9 @@
 // The place of the drawer below the plot: its tabs, and what is loaded when one of an analysis is opened.
 
-import { byId, set } from "./dom.ts";
+import { byId, h, set } from "./dom.ts";
 import type { Drawer, DrawerActions, DrawerScene } from "./drawer.ts";
 import { TABS, turned, type DrawerState } from "./drawer_state.ts";
+import { bring } from "./later.ts";
 
 export interface HostActions extends DrawerActions {
   /** Shows the waveforms in its place. */
@@ -69,13 +70,12 @@ export class DrawerHost {
   }
 
   private async load(): Promise<void> {
-    try {
-      const { Drawer } = await import("./drawer.ts");
-      this.drawer = new Drawer(this.root, this.actions);
-      if (this.open.drawer && this.scene) this.drawer.show(this.open.drawer, this.scene);
-    } finally {
-      // Where it could not be had the next drawing tries again.
-      this.isLoading = false;
-    }
+    const place = h("div", { class: "drawer-place" });
+    this.root.replaceChildren(place);
+    const { Drawer } = await bring(place, () => import("./drawer.ts"));
+    const hadFocus = place.contains(document.activeElement);
+    this.drawer = new Drawer(this.root, this.actions);
+    if (this.open.drawer && this.scene) this.drawer.show(this.open.drawer, this.scene);
+    if (hadFocus) this.tabs.querySelector<HTMLElement>('[aria-pressed="true"]')?.focus();
   }
 }

@@ -14,7 +14,7 @@
 // What is computed of its rows below the plot: drawer_host.ts with drawer_state.ts, and when it is opened drawer.ts with drawer_panel.ts, drawer_xy.ts,
 // drawer_histogram.ts, drawer_fft.ts, relations.ts; drawn by charts.ts on chart_axes.ts and chart_canvas.ts.
 // A wall has wall.ts and renewal.ts; files are handed over by file.ts and svg.ts, made by the archiver with export_form.ts and exports.ts.
-// What of this is there for whom, and how they log in: login.ts, who.ts.
+// What comes only when it is wanted is brought by later.ts. What of this is there for whom, and how they log in: login.ts, who.ts.
 
 import "./tokens.css";
 import "./style.css";
@@ -24,6 +24,7 @@ import { Controls } from "./controls.ts";
 import { Details } from "./details.ts";
 import { byId } from "./dom.ts";
 import { listenToKeys } from "./keys.ts";
+import { bring } from "./later.ts";
 import { Login } from "./login.ts";
 import type { Note, SavedView } from "./memos.ts";
 import { NoteDialog } from "./note_dialog.ts";
@@ -319,14 +320,14 @@ const clock = { zone: () => store.view.zone, now };
 /** Parts beside the plot come when they are shown. */
 const manage =
   part === "manage"
-    ? import("./manage.ts").then(
+    ? bring(byId("manage"), () => import("./manage.ts")).then(
         ({ Manage }) =>
           new Manage({ ...clock, may: (right) => login.may(right), details: (name) => openDetails(name) }),
       )
     : null;
 const snapshot =
   part === "snapshot"
-    ? import("./snapshot.ts").then(
+    ? bring(byId("snapshot"), () => import("./snapshot.ts")).then(
         ({ Snapshot }) =>
           new Snapshot(byId("snapshot"), {
             ...clock,
@@ -336,7 +337,7 @@ const snapshot =
     : null;
 const when: Promise<When> | null =
   part === "when"
-    ? import("./when.ts").then(
+    ? bring(byId("when"), () => import("./when.ts")).then(
         ({ When }) => new When(byId("when"), { ...clock, palette: () => page.colours }),
       )
     : null;
@@ -422,7 +423,7 @@ async function start(): Promise<void> {
   await Promise.all([login.ask(), status.poll()]);
   if (!login.mayRead) rightsChanged();
   store.reread();
-  (await manage)?.start();
+  void manage?.then((part) => part.start());
   page.take(store.view, null);
   controls.show();
   frames();

@@ -5,6 +5,11 @@ import type { Status } from "./api.ts";
 /** The script of a page, whose name changes with its content. */
 const SCRIPT = /assets\/app-\w+\.js/;
 
+/** Which script a page begins with; none where that is no page of ours. */
+export function scriptIn(html: string): string | null {
+  return SCRIPT.exec(html)?.[0] ?? null;
+}
+
 export class Renewal {
   private started: string | null = null;
   private isRestarted = false;
@@ -25,8 +30,8 @@ export class Renewal {
     const isNewHour = !Number.isNaN(this.hour) && hour !== this.hour;
     this.hour = hour;
     if (!this.isRestarted || !isNewHour) return;
-    const theirs = SCRIPT.exec(await this.html().catch(() => ""))?.[0];
-    if (theirs === undefined) return;
+    const theirs = scriptIn(await this.html().catch(() => ""));
+    if (theirs === null) return;
     this.isRestarted = false;
     if (!this.ours.includes(theirs)) this.reload();
   }

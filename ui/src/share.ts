@@ -2,6 +2,7 @@
 
 import { byId, h } from "./dom.ts";
 import { download } from "./file.ts";
+import { bring } from "./later.ts";
 import { titleOf, type Layout } from "./panes.ts";
 import { readingOver } from "./reading.ts";
 import { toQuery, type Range, type View } from "./state.ts";
@@ -144,7 +145,7 @@ export class Share {
     const names = namesOf(shared);
     if (names.length === 0 || !this.actions.mayRead()) return place;
     const isOpen = () => this.dialog.open && place.isConnected;
-    void import("./export_form.ts").then(({ ExportForm }) => {
+    void bring(place, () => import("./export_form.ts")).then(({ ExportForm }) => {
       const leftOut = shared.traces.length - names.length;
       const { range } = shared;
       const of = { names, range, leftOut, isOpen, now: this.actions.now, who: this.actions.who() };
