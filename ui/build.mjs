@@ -27,6 +27,22 @@ const result = await build({
   logLevel: "warning",
 });
 
+/** A page with its texts, each of which it names as {{group.text}}. */
+async function worded(path) {
+  const made = await build({
+    entryPoints: [`${here}src/words.ts`],
+    bundle: true,
+    format: "esm",
+    write: false,
+  });
+  const words = await import(`data:text/javascript,${encodeURIComponent(made.outputFiles[0].text)}`);
+  return (await readFile(path, "utf8")).replace(/\{\{([\w.]+)\}\}/g, (_, name) => {
+    const text = name.split(".").reduce((part, key) => part?.[key], words);
+    if (typeof text !== "string") throw new Error(`${path} has the text ${name}, which words.ts has not`);
+    return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+  });
+}
+
 const outputs = Object.keys(result.metafile.outputs).map((path) => basename(path));
 const entry = Object.entries(result.metafile.outputs).find(([, output]) => output.entryPoint);
 const script = entry && basename(entry[0]);
@@ -37,8 +53,7 @@ for (const { path, kind } of entry?.[1].imports ?? [])
   if (kind === "import-statement") first.add(basename(path));
 if (!script || !style) throw new Error("the bundle has no script or no style sheet");
 
-const page = await readFile(`${here}index.html`, "utf8");
-const html = page
+const html = (await worded(`${here}index.html`))
   .replace("src/main.ts", `assets/${script}`)
   .replace("</head>", `  <link rel="stylesheet" href="assets/${style}" />\n  </head>`);
 await writeFile(`${dist}/index.html`, html);

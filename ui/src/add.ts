@@ -4,21 +4,7 @@ import { addPvs, ApiError, getPv, type AddResult, type NewPv } from "./api.ts";
 import { byId, counted, h, setText } from "./dom.ts";
 import { Firsts } from "./firsts.ts";
 import { readNames } from "./names.ts";
-
-const WORDS: Record<AddResult["status"], string> = {
-  added: "is asked for; waits for an IOC",
-  already_archived: "was being archived already",
-  changed: "is being archived another way now",
-  refused: "was refused",
-};
-
-/** The same of many, behind their number. */
-const SUMMARY: Record<AddResult["status"], string> = {
-  added: "are asked for",
-  already_archived: "were being archived already",
-  changed: "are being archived another way now",
-  refused: "were refused",
-};
+import { archiveWords as words, commonWords } from "./words.ts";
 
 /** Of so many new PVs each has a line of its own; the dialog asks for each, so often, until an IOC has answered. */
 const FOLLOWED_MAX = 20;
@@ -69,14 +55,13 @@ export class AddDialog {
 
   private async submit(): Promise<void> {
     const { names, refused } = readNames(this.names.value);
-    if (names.length === 0 && refused.length === 0) return this.refuse("Name at least one PV.");
+    if (names.length === 0 && refused.length === 0) return this.refuse(words.noName);
     if (names.length === 0) return this.report(refused);
     const method = this.method();
     const period = Number(this.period.value);
-    if (method === "scan" && !(period > 0))
-      return this.refuse("The period must be a number of seconds above 0.");
+    if (method === "scan" && !(period > 0)) return this.refuse(words.wrongPeriod);
     this.leave();
-    this.outcome.replaceChildren(h("p", {}, `Asking the archiver for ${counted(names.length)} PVs …`));
+    this.outcome.replaceChildren(h("p", {}, words.asking(counted(names.length))));
     try {
       const { pvs } = await addPvs(
         names.map((name) => (method === "scan" ? { name, method, period } : { name, method })),
@@ -113,7 +98,7 @@ export class AddDialog {
     const button = h(
       "button",
       { type: "button", class: "primary", click },
-      good.length > 1 ? "Plot them" : "Plot it",
+      good.length > 1 ? words.plotThem : commonWords.plotIt,
     );
     const isPlotted = good.length > 0 && good.length <= PLOTTED_MAX;
     this.outcome.replaceChildren(...lines, ...(isPlotted ? [button] : []));
@@ -124,15 +109,15 @@ export class AddDialog {
   /** Of many: how many, those that were refused with their reasons, and how far the others are. */
   private summary(results: AddResult[]): HTMLElement[] {
     const of = (status: AddResult["status"]) => results.filter((result) => result.status === status);
-    const counts = (Object.keys(SUMMARY) as AddResult["status"][])
+    const counts = (Object.keys(words.becameMany) as AddResult["status"][])
       .filter((status) => of(status).length > 0)
-      .map((status) => `${counted(of(status).length)} ${SUMMARY[status]}`);
+      .map((status) => `${counted(of(status).length)} ${words.becameMany[status]}`);
     const refused = of("refused");
     const told = refused
       .slice(0, REFUSED_TOLD_MAX)
       .map((result) => line(result, h("span", {}, saidOf(result))));
     const rest = refused.length - told.length;
-    if (rest > 0) told.push(h("li", {}, `and ${counted(rest)} more`));
+    if (rest > 0) told.push(h("li", {}, commonWords.andMore(rest)));
     const parts: HTMLElement[] = [h("p", { class: "counts" }, `${counts.join(", ")}.`)];
     if (told.length > 0) parts.push(h("ul", {}, ...told));
     const added = of("added").map((result) => result.name);
@@ -146,7 +131,7 @@ export class AddDialog {
     const asked = [...waiting].map(async ([name, text]) => {
       const { state } = await getPv(name);
       if (state !== "connected") return;
-      setText(text, "is connected and archived");
+      setText(text, words.isConnected);
       waiting.delete(name);
     });
     await Promise.allSettled(asked);
@@ -157,7 +142,7 @@ export class AddDialog {
 }
 
 function saidOf(result: AddResult): string {
-  return `${WORDS[result.status] ?? result.status}${result.message ? `: ${result.message}` : ""}`;
+  return `${words.became[result.status] ?? result.status}${result.message ? `: ${result.message}` : ""}`;
 }
 
 function line(result: AddResult, said: HTMLElement): HTMLElement {

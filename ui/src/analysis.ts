@@ -3,6 +3,7 @@
 import { answered, ApiError, isAbort, post, type Json, type Metadata, type WireGap } from "./api.ts";
 import type { Range } from "./state.ts";
 import { iso } from "./time.ts";
+import { answerWords as words } from "./words.ts";
 
 /** PVs as a list of names, or all that fit a pattern. */
 export type Asked = { names: string[] } | { match: string };
@@ -170,10 +171,10 @@ export async function searchWhen(
     }
   } catch (error) {
     if (isAbort(error) || error instanceof ApiError) throw error;
-    throw new ApiError("unreachable", "the archiver broke off its answer", null);
+    throw new ApiError("unreachable", words.brokenOff, null);
   }
   if (rest !== "") take(rest);
-  if (!isTold) throw new ApiError("unreachable", "the archiver broke off its answer", null);
+  if (!isTold) throw new ApiError("unreachable", words.brokenOff, null);
 }
 
 function asJson(text: string): unknown {

@@ -3,6 +3,7 @@
 import { patternOf } from "./list.ts";
 import { iso, isoOf, type Instant } from "./time.ts";
 import type { Range } from "./state.ts";
+import { answerWords as words } from "./words.ts";
 
 export type PvState = "connected" | "searching" | "disconnected" | "paused";
 
@@ -252,7 +253,7 @@ export async function answered(path: string, init: RequestInit = {}, root = ROOT
     response = await fetch(`${root}${path}`, { ...init, headers: { ...OURS, ...init.headers } });
   } catch (error) {
     if (isAbort(error)) throw error;
-    throw new ApiError("unreachable", "the archiver does not answer", null);
+    throw new ApiError("unreachable", words.none, null);
   }
   if (response.ok || response.type === "opaqueredirect") return response;
   const refusal = refusalOf(response, await jsonOf(response));
@@ -285,13 +286,13 @@ async function jsonOf(response: Response): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    throw new ApiError("not_json", `the archiver's answer (HTTP ${response.status}) is not JSON`, null);
+    throw new ApiError("not_json", words.notJson(response.status), null);
   }
 }
 
 function refusalOf(response: Response, body: unknown): ApiError {
   const error = (body as { error?: { code?: string; message?: string; hint?: string } } | null)?.error;
-  const message = error?.message ?? `HTTP ${response.status}`;
+  const message = error?.message ?? words.status(response.status);
   const seconds = Number(response.headers.get("Retry-After") ?? "");
   return new ApiError(error?.code ?? "internal", message, error?.hint ?? null, seconds > 0 ? seconds : null);
 }

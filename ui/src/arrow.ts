@@ -2,6 +2,8 @@
 //
 //   0xFFFFFFFF | length of the message | message (a flatbuffer: schema or record batch) | body: for each column a validity bitmap and its values
 
+import { answerWords as words } from "./words.ts";
+
 /** What cannot be read as such a stream. */
 export class NoArrow extends Error {}
 
@@ -29,7 +31,7 @@ export function readArrow(bytes: ArrayBuffer): ArrowStream {
   try {
     return read(new DataView(bytes));
   } catch (error) {
-    if (error instanceof RangeError) throw new NoArrow("the stream of bins is cut off, or is none");
+    if (error instanceof RangeError) throw new NoArrow(words.noStream);
     throw error;
   }
 }
@@ -38,15 +40,14 @@ function read(view: DataView): ArrowStream {
   const stream: ArrowStream = { metadata: new Map(), batches: [] };
   let columns: Column[] = [];
   for (let at = 0; at + 8 <= view.byteLength;) {
-    if (view.getUint32(at, true) !== CONTINUES)
-      throw new NoArrow("a message of the stream of bins has no beginning");
+    if (view.getUint32(at, true) !== CONTINUES) throw new NoArrow(words.noBeginning);
     const length = view.getInt32(at + 4, true);
     if (length === 0) return stream;
     const message = rootAt(view, at + 8);
     const body = at + 8 + length;
     const header = message.table(2);
     const kind = message.u8(1);
-    if (!header) throw new NoArrow("a message of the stream of bins has no header");
+    if (!header) throw new NoArrow(words.noHeader);
     if (kind === HEADERS.schema) {
       columns = header.tables(1).map(columnOf);
       for (const pair of header.tables(2)) stream.metadata.set(pair.text(0), pair.text(1));
@@ -54,9 +55,9 @@ function read(view: DataView): ArrowStream {
       stream.batches.push(batchOf(view, header, columns, body));
     }
     at = body + message.long(3);
-    if (at > view.byteLength) throw new NoArrow("the stream of bins is cut off");
+    if (at > view.byteLength) throw new NoArrow(words.streamCut);
   }
-  throw new NoArrow("the stream of bins has no end");
+  throw new NoArrow(words.noEnd);
 }
 
 function columnOf(field: Table): Column {
@@ -72,22 +73,20 @@ function columnOf(field: Table): Column {
         : kind === TYPES.int
           ? ({ 8: "u8", 16: "u16", 64: "i64" } as const)[bits as 8 | 16 | 64]
           : undefined;
-  if (!width) throw new NoArrow(`the column ${name} is of a type that bins have not`);
+  if (!width) throw new NoArrow(words.wrongType(name));
   return { name, width };
 }
 
 function batchOf(view: DataView, header: Table, columns: Column[], body: number): Map<string, Float64Array> {
   const rows = header.long(0);
   const buffers = header.structs(2, 16);
-  if (header.table(3)) throw new NoArrow("the stream of bins is compressed");
-  if (buffers.length !== 2 * columns.length)
-    throw new NoArrow("a batch of bins has not the columns of its schema");
+  if (header.table(3)) throw new NoArrow(words.compressed);
+  if (buffers.length !== 2 * columns.length) throw new NoArrow(words.otherColumns);
   const batch = new Map<string, Float64Array>();
   columns.forEach(({ name, width }, i) => {
     const at = body + longAt(view, buffers[2 * i + 1]!);
     const bytes = longAt(view, buffers[2 * i + 1]! + 8);
-    if (bytes < rows * SIZES[width] || at + bytes > view.byteLength)
-      throw new NoArrow(`the column ${name} is cut off`);
+    if (bytes < rows * SIZES[width] || at + bytes > view.byteLength) throw new NoArrow(words.columnCut(name));
     batch.set(name, floatsOf(view, at, rows, width));
   });
   return batch;
@@ -172,7 +171,7 @@ class Table {
     const at = this.led(field);
     if (at === 0) return [];
     const count = this.view.getUint32(at, true);
-    if (at + 4 + count * size > this.view.byteLength) throw new NoArrow("the stream of bins is cut off");
+    if (at + 4 + count * size > this.view.byteLength) throw new NoArrow(words.streamCut);
     return Array.from({ length: count }, (_, i) => at + 4 + i * size);
   }
 }

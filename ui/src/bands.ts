@@ -6,6 +6,7 @@ import { clipped, hatch, type Frame } from "./draw.ts";
 import type { Scene } from "./plot.ts";
 import { formatDuration, formatTime, type Zone } from "./time.ts";
 import { gapsAt, knownUntil, MANY, runsOf, type Run, type Trace } from "./trace.ts";
+import { plotWords as words } from "./words.ts";
 
 /** The heights of a band and of a lane of alarms, in CSS pixels. */
 export const BAND = 20;
@@ -183,9 +184,9 @@ export function bandAt(trace: Trace, at: number, scene: Scene): string {
   const gap = gapsAt(trace, at)[0];
   if (gap) return `${trace.name}: ${gapText(gap, { zone: scene.zone, now: scene.known })}`;
   const run = runsOf(trace, scene.known).find((run) => run.from <= at && at < run.to);
-  if (!run) return `${trace.name}: no samples`;
+  if (!run) return words.noSamples(trace.name);
   const clock = (x: number) => formatTime(x, scene.zone, 0).slice(11);
-  const text = run.text === null ? "" : run.text === MANY ? " several states," : ` “${run.text}”`;
+  const text = run.text === null ? "" : run.text === MANY ? words.severalStates : ` “${run.text}”`;
   return `${trace.name}:${text} ${severityName(run.severity)} ${clock(run.from)} – ${clock(run.to)}`;
 }
 
@@ -198,8 +199,8 @@ export function gapText(
   const length = formatDuration(Math.max(0, Math.min(gap.to, scene.now) - gap.from));
   const extent =
     gap.to === Infinity
-      ? `since ${from} (${length})`
+      ? words.gapSince(from, length)
       : `${from} – ${formatTime(gap.to, scene.zone, 0)} (${length})`;
-  const lost = gap.lost > 0 ? `, ${gap.lost} samples lost` : "";
+  const lost = gap.lost > 0 ? words.samplesLost(gap.lost) : "";
   return `${causeText(gap.cause)}, ${extent}${lost}`;
 }

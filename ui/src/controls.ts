@@ -14,6 +14,7 @@ import {
 import { formatDuration, formatTime, iso, zoneName } from "./time.ts";
 import { Refusal, type End } from "./typed.ts";
 import { agoText, refusalText, spanText } from "./understood.ts";
+import { timeWords as words } from "./words.ts";
 
 const DAY = 86_400;
 /** What the menu of lengths says, and how long each is; keys 1 to 8. The ninth is all there is. */
@@ -58,7 +59,7 @@ export class Controls {
       else this.last(Number(this.lengths.value));
     });
     this.live.addEventListener("click", () => this.toggleLive());
-    this.zone.append(h("option", { value: "local" }), h("option", { value: "utc" }, "UTC"));
+    this.zone.append(h("option", { value: "local" }), h("option", { value: "utc" }, words.utc));
     this.zone.addEventListener("change", () =>
       this.store.update({ zone: this.zone.value as View["zone"] }, "replace"),
     );
@@ -175,15 +176,15 @@ export class Controls {
     this.backToNow.hidden = isLive || this.wasLive === 0 || range.to > this.now();
     setText(this.zone.options[0]!, zoneName(range.to, "local"));
     if (this.zone.value !== view.zone) this.zone.value = view.zone;
-    setText(this.theme, `Theme: ${{ system: "as the system", dark: "dark", light: "light" }[view.theme]}`);
+    setText(this.theme, words.themes[view.theme]);
     this.showLength(range);
     const [from, to] = [formatTime(range.from, view.zone, 0), formatTime(range.to, view.zone, 0)];
     const isOneDay = from.slice(0, 10) === to.slice(0, 10);
     const text = isLive
-      ? `${agoText(range.to - range.from)} – now`
+      ? words.untilNow(agoText(range.to - range.from))
       : `${from.slice(5, 16)} – ${isOneDay ? to.slice(11, 16) : to.slice(5, 16)}`;
     setText(this.opener, text);
-    set(this.opener, "aria-label", `Range: ${text}`);
+    set(this.opener, "aria-label", words.range(text));
   }
 
   private showLength(range: Range): void {

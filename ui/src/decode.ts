@@ -2,6 +2,7 @@
 
 import type { Json, Metadata, WireBins, WireChunk, WireGap, WireSamples } from "./api.ts";
 import type { Instant } from "./time.ts";
+import { valueWords as words } from "./words.ts";
 
 /** What a PV's values look like on the page. */
 export type Kind = "number" | "state" | "text" | "array" | "structure" | "unknown";
@@ -142,28 +143,15 @@ export function decodeGaps(wire: WireGap[]): Gap[] {
 
 /** A gap's cause in words for an operator. */
 export function causeText(cause: string): string {
-  const texts: Record<string, string> = {
-    never_connected: "not yet found on the network",
-    disconnected: "connection to the IOC lost",
-    paused: "archiving paused",
-    archiver_stopped: "archiver not running",
-    queue_full: "samples came faster than they could be taken",
-    store_refused: "store refused to write",
-    server_error: "IOC answered with an error",
-    not_archived: "taken out of the archive for a while",
-    disabled: "disabled by its groups",
-    expired: "no longer kept",
-    damaged: "its file is missing or damaged",
-  };
-  return texts[cause] ?? cause.replace(/_/g, " ");
+  return words.causes[cause] ?? cause.replace(/_/g, " ");
 }
 
 /** A value in words: an enum by its label, a number by the PV's precision, anything else as it is. */
 export function formatValue(value: Json, kind: Kind, metadata: Metadata | null): string {
   if (value === null) return "–";
   if (kind === "state") return labelOf(numberOf(value), metadata);
-  if (Array.isArray(value)) return `${value.length} elements`;
-  if (typeof value === "object") return "structure";
+  if (Array.isArray(value)) return words.elements(value.length);
+  if (typeof value === "object") return words.structure;
   if (typeof value !== "number") return String(value);
   return formatNumber(value, metadata?.precision ?? null);
 }

@@ -7,6 +7,7 @@ import { gapText } from "./bands.ts";
 import type { Range } from "./state.ts";
 import { whySection } from "./why.ts";
 import { formatInstant, type Zone } from "./time.ts";
+import { commonWords, detailsWords as words, iocWords } from "./words.ts";
 
 /** What the page knows that the server's answer does not say. */
 export interface DetailsContext {
@@ -29,12 +30,12 @@ export class Details {
   ) {}
 
   async open(name: string, context: DetailsContext): Promise<void> {
-    this.fill(name, h("p", { class: "hint" }, "loading …"));
+    this.fill(name, h("p", { class: "hint" }, commonWords.loading));
     if (!this.dialog.open) this.dialog.showModal();
     try {
       const detail = await getPv(name);
       this.changed(detail);
-      const why = h("section", { role: "status" }, h("p", { class: "hint" }, "asking what is missing …"));
+      const why = h("section", { role: "status" }, h("p", { class: "hint" }, words.asking));
       this.fill(name, this.actions(detail, context), why, facts(detail, context.zone));
       const told = whySection(name, detail, context);
       why.replaceChildren(
@@ -48,7 +49,7 @@ export class Details {
   private fill(name: string, ...content: HTMLElement[]): void {
     const close = h(
       "button",
-      { type: "button", "aria-label": "Close", click: () => this.dialog.close() },
+      { type: "button", "aria-label": commonWords.close, click: () => this.dialog.close() },
       "✕",
     );
     this.dialog.replaceChildren(h("header", {}, h("h2", { id: "details-title" }, name), close), ...content);
@@ -68,12 +69,12 @@ export class Details {
     const pause = h(
       "button",
       { type: "button", class: "operates", click: () => void change() },
-      isPaused ? "Resume archiving" : "Pause archiving",
+      isPaused ? words.resume : words.pause,
     );
     const csv = h(
       "a",
       { href: csvUrl(detail.name, context.range), download: `${detail.name}.csv` },
-      "Download this range (CSV)",
+      words.download,
     );
     const buttons = h("p", { class: "actions" }, pause, csv);
     if (kindOf(detail.type) === "number") {
@@ -81,9 +82,7 @@ export class Details {
         this.dialog.close();
         this.toggleLog(detail.name);
       };
-      buttons.append(
-        h("button", { type: "button", click }, context.log ? "Linear axis" : "Logarithmic axis"),
-      );
+      buttons.append(h("button", { type: "button", click }, context.log ? words.linear : words.logarithmic));
     }
     buttons.append(outcome);
     return buttons;
@@ -104,25 +103,29 @@ function facts(detail: PvDetail, zone: Zone): HTMLElement {
     return exact ? formatInstant(exact, zone, 3) : null;
   };
   const { metadata, extent } = detail;
-  const method = detail.period === null ? detail.method : `${detail.method} every ${detail.period} s`;
+  const method = detail.period === null ? detail.method : words.methodEvery(detail.method, detail.period);
+  const since = moment(detail.since);
   const rows: [string, string | null | undefined][] = [
-    ["State", `${detail.state}${moment(detail.since) ? ` since ${moment(detail.since)}` : ""}`],
-    ["Refusal", detail.refusal],
-    ["Fields that are not there", detail.lacking?.join(", ")],
-    ["Description", metadata?.description],
-    ["Archived by", `${method}, ${detail.protocol === "pva" ? "pvAccess" : "Channel Access"}`],
-    ["Server", detail.server ?? metadata?.server],
-    ["Type", detail.type],
-    ["Units", detail.units],
-    ["States", metadata?.labels?.join(", ")],
-    ["Display range", limitsText(metadata?.display)],
-    ["Warning limits", limitsText(metadata?.warning)],
-    ["Alarm limits", limitsText(metadata?.alarm)],
-    ["Added", moment(detail.added)],
-    ["First connected", moment(detail.first_connected)],
-    ["Last connected", moment(detail.last_connected)],
-    ["Reconnects", detail.reconnects === undefined ? null : String(detail.reconnects)],
-    ["Samples", extent ? `${extent.samples}, ${moment(extent.first)} – ${moment(extent.last)}` : "none"],
+    [words.state, `${detail.state}${since === null ? "" : words.since(since)}`],
+    [words.refusal, detail.refusal],
+    [words.lacking, detail.lacking?.join(", ")],
+    [words.description, metadata?.description],
+    [words.by, `${method}, ${detail.protocol === "pva" ? iocWords.protocols.pva : iocWords.protocols.ca}`],
+    [words.server, detail.server ?? metadata?.server],
+    [words.type, detail.type],
+    [words.units, detail.units],
+    [words.states, metadata?.labels?.join(", ")],
+    [words.display, limitsText(metadata?.display)],
+    [words.warning, limitsText(metadata?.warning)],
+    [words.alarm, limitsText(metadata?.alarm)],
+    [words.added, moment(detail.added)],
+    [words.firstConnected, moment(detail.first_connected)],
+    [words.lastConnected, moment(detail.last_connected)],
+    [words.reconnects, detail.reconnects === undefined ? null : String(detail.reconnects)],
+    [
+      words.samples,
+      extent ? `${extent.samples}, ${moment(extent.first)} – ${moment(extent.last)}` : commonWords.none,
+    ],
     ...Object.entries(detail.counters ?? {}).map(([key, n]): [string, string] => [
       key.replace(/_/g, " "),
       String(n),
@@ -135,19 +138,14 @@ function facts(detail: PvDetail, zone: Zone): HTMLElement {
 
 function limitsText(limits: Limits | null | undefined): string | null {
   if (!limits || (limits.low === null && limits.high === null)) return null;
-  return `${limits.low ?? "none"} … ${limits.high ?? "none"}`;
+  return `${limits.low ?? commonWords.none} … ${limits.high ?? commonWords.none}`;
 }
 
 function gapList(context: DetailsContext): HTMLElement {
   const { gaps } = context;
-  if (gaps.length === 0) return h("p", { class: "hint" }, "No gaps in this range.");
+  if (gaps.length === 0) return h("p", { class: "hint" }, words.noGaps);
   const items = gaps.slice(0, GAPS_LISTED_MAX).map((gap) => h("li", {}, gapText(gap, context)));
   const rest = gaps.length - items.length;
-  if (rest > 0) items.push(h("li", {}, `and ${rest} more`));
-  return h(
-    "section",
-    {},
-    h("h3", {}, `Gaps in this range: ${gaps.length}`),
-    h("ul", { class: "gaps" }, ...items),
-  );
+  if (rest > 0) items.push(h("li", {}, commonWords.andMore(rest)));
+  return h("section", {}, h("h3", {}, words.gaps(gaps.length)), h("ul", { class: "gaps" }, ...items));
 }

@@ -5,7 +5,7 @@ import type { NoteMark } from "./notes.ts";
 import { lastAtOrBefore } from "./rows.ts";
 import type { Range } from "./state.ts";
 import { knownUntil, MANY, runsOf, type Trace } from "./trace.ts";
-import { wordOf } from "./words.ts";
+import { plotWords as words, wordOf } from "./words.ts";
 
 export interface Happening {
   at: number;
@@ -60,7 +60,7 @@ function of(trace: Trace, range: Range, known: number): Happening[] {
     if (isWithin(gap.from))
       found.push({ ...happening, at: gap.from, kind: "gap", text: causeText(gap.cause) });
     if (isWithin(gap.to) && gap.to <= known)
-      found.push({ ...happening, at: gap.to, kind: "back", text: "recorded again" });
+      found.push({ ...happening, at: gap.to, kind: "back", text: words.recordedAgain });
   }
   return found;
 }

@@ -2,6 +2,7 @@
 
 import { ApiError, getNewest } from "./api.ts";
 import { counted, h, setText } from "./dom.ts";
+import { archiveWords as words } from "./words.ts";
 
 /** It asks again so soon, and after a while that brought nothing so late. */
 const ASK_MILLIS = [1000, 1000, 1000, 2000, 5000];
@@ -11,7 +12,7 @@ const TOLD_MAX = 10;
 
 export class Firsts {
   readonly element: HTMLElement;
-  private bar = h("progress", { "aria-label": "PVs with a first value" });
+  private bar = h("progress", { "aria-label": words.firsts });
   private text = h("span");
   private missing: string[];
   private total: number;
@@ -50,9 +51,9 @@ export class Firsts {
   private show(): void {
     const lacking = this.missing.length;
     this.bar.value = this.total - lacking;
-    if (lacking === 0) return setText(this.text, `All ${counted(this.total)} have a first value.`);
+    if (lacking === 0) return setText(this.text, words.allFirst(counted(this.total)));
     const told = lacking <= TOLD_MAX ? `: ${this.missing.join(", ")}` : "";
-    const there = `${counted(this.total - lacking)} of ${counted(this.total)} have a first value`;
-    setText(this.text, `${there}, ${counted(lacking)} wait for an IOC${told}`);
+    const there = words.someFirst(counted(this.total - lacking), counted(this.total));
+    setText(this.text, words.waiting(there, counted(lacking), told));
   }
 }

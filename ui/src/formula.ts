@@ -4,6 +4,7 @@ import { answered, ApiError } from "./api.ts";
 import { exactOf, noSamples, type Bins, type Samples } from "./decode.ts";
 import type { Range } from "./state.ts";
 import { floatOf, iso } from "./time.ts";
+import { answerWords as words } from "./words.ts";
 
 /** What a formula comes to in a range. */
 export interface Computed {
@@ -32,7 +33,7 @@ async function ask<T>(expression: string, range: Range, more: string, signal?: A
     return JSON.parse(text) as T;
   } catch {
     // An answer that breaks off is no JSON.
-    throw new ApiError("broken", "the archiver broke off its answer", null);
+    throw new ApiError("broken", words.brokenOff, null);
   }
 }
 

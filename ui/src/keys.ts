@@ -5,6 +5,7 @@ import { byId, h } from "./dom.ts";
 import type { Page } from "./page.ts";
 import type { Search } from "./search.ts";
 import { panned, rangeOf, zoomed, type Range, type ViewStore } from "./state.ts";
+import { keyWords as words } from "./words.ts";
 
 export interface KeyTargets {
   search: Search;
@@ -30,7 +31,7 @@ interface Key {
 const LENGTH_KEYS: Key[] = [
   {
     keys: ["1", "2", "3", "4", "5", "6", "7", "8", "9"],
-    text: "length of the range: 5 min, 20 min, 1 h, 8 h, 1 d, 1 w, 1 mo, 1 y, all",
+    text: words.length,
     act: ({ controls }, _, key) => controls.nth(Number(key)),
   },
 ];
@@ -54,97 +55,63 @@ function chosen(act: (targets: KeyTargets, name: string) => void): Key["act"] {
 }
 
 const KEYS: Key[] = [
-  { keys: ["/", "Ctrl+k", "Meta+k"], text: "find PVs", act: ({ search }) => search.focus() },
+  { keys: ["/", "Ctrl+k", "Meta+k"], text: words.find, act: ({ search }) => search.focus() },
   {
     keys: ["ArrowLeft"],
-    text: "a quarter earlier",
+    text: words.earlier,
     act: (t, store) => t.look(panned(range(store, t), -0.25), false),
   },
   {
     keys: ["ArrowRight"],
-    text: "a quarter later",
+    text: words.later,
     act: (t, store) => t.look(panned(range(store, t), 0.25), false),
   },
-  { keys: ["+", "=", "ArrowUp"], text: "zoom in", act: zoom(0.5) },
-  { keys: ["-", "ArrowDown"], text: "zoom out", act: zoom(2) },
-  { keys: ["Alt+ArrowUp"], text: "zoom in by height", act: ({ zoomHeight }) => zoomHeight(0.5) },
-  { keys: ["Alt+ArrowDown"], text: "zoom out by height", act: ({ zoomHeight }) => zoomHeight(2) },
-  { keys: ["Shift+ArrowLeft"], text: "cursor to the sample before", act: ({ page }) => page.moveCursor(-1) },
-  { keys: ["Shift+ArrowRight"], text: "cursor to the next sample", act: ({ page }) => page.moveCursor(1) },
-  { keys: ["Enter"], text: "cursor A here", act: (t, store) => mark(t, store) },
-  { keys: ["b"], text: "cursor B here", act: (t, store) => markSecond(t, store) },
-  { keys: ["z"], text: "zoom to what lies between A and B", act: (t, store) => zoomBetween(t, store) },
+  { keys: ["+", "=", "ArrowUp"], text: words.zoomIn, act: zoom(0.5) },
+  { keys: ["-", "ArrowDown"], text: words.zoomOut, act: zoom(2) },
+  { keys: ["Alt+ArrowUp"], text: words.zoomInHeight, act: ({ zoomHeight }) => zoomHeight(0.5) },
+  { keys: ["Alt+ArrowDown"], text: words.zoomOutHeight, act: ({ zoomHeight }) => zoomHeight(2) },
+  { keys: ["Shift+ArrowLeft"], text: words.sampleBefore, act: ({ page }) => page.moveCursor(-1) },
+  { keys: ["Shift+ArrowRight"], text: words.nextSample, act: ({ page }) => page.moveCursor(1) },
+  { keys: ["Enter"], text: words.cursorA, act: (t, store) => mark(t, store) },
+  { keys: ["b"], text: words.cursorB, act: (t, store) => markSecond(t, store) },
+  { keys: ["z"], text: words.zoomBetween, act: (t, store) => zoomBetween(t, store) },
   ...LENGTH_KEYS,
-  { keys: ["g"], text: "to the next gap", act: ({ page }) => page.leap("gap", 1) },
-  { keys: ["G"], text: "to the gap before", act: ({ page }) => page.leap("gap", -1) },
-  { keys: ["e"], text: "to what happened next", act: ({ page }) => page.leap("event", 1) },
-  { keys: ["E"], text: "to what happened before", act: ({ page }) => page.leap("event", -1) },
-  { keys: ["y"], text: "why is there no data, or not all", act: ({ page, why }, s) => lacking(page, why, s) },
-  { keys: ["l", "End"], text: "follow now, or stop", act: ({ controls }) => controls.toggleLive() },
-  { keys: ["u"], text: "UTC or local times", act: ({ controls }) => controls.toggleZone() },
+  { keys: ["g"], text: words.nextGap, act: ({ page }) => page.leap("gap", 1) },
+  { keys: ["G"], text: words.gapBefore, act: ({ page }) => page.leap("gap", -1) },
+  { keys: ["e"], text: words.nextEvent, act: ({ page }) => page.leap("event", 1) },
+  { keys: ["E"], text: words.eventBefore, act: ({ page }) => page.leap("event", -1) },
+  { keys: ["y"], text: words.why, act: ({ page, why }, s) => lacking(page, why, s) },
+  { keys: ["l", "End"], text: words.live, act: ({ controls }) => controls.toggleLive() },
+  { keys: ["u"], text: words.zone, act: ({ controls }) => controls.toggleZone() },
   {
     keys: ["a"],
-    text: "a lane of alarms for each PV",
+    text: words.lanes,
     act: (_, s) => s.update({ lanes: !s.view.lanes }, "replace"),
   },
   {
     keys: ["s"],
-    text: "numbers of the range in every row, or fewer lines",
+    text: words.numbers,
     act: () => void document.body.classList.toggle("is-terse"),
   },
-  { keys: ["h"], text: "hide the PV of the row, or show it", act: chosen((t, name) => t.toggle(name)) },
-  { keys: ["m"], text: "settings of the PV of the row", act: chosen((t, name) => t.settings(name)) },
+  { keys: ["h"], text: words.hide, act: chosen((t, name) => t.toggle(name)) },
+  { keys: ["m"], text: words.settings, act: chosen((t, name) => t.settings(name)) },
   {
     keys: ["w"],
-    text: "drawer: waveforms, or XY, histogram and spectrum",
+    text: words.drawer,
     act: (t) => t.page.toggleDrawer(),
   },
   {
     keys: ["]"],
-    text: "fold the panel, or show it",
+    text: words.panel,
     act: (_, s) => s.update({ folded: !s.view.folded }, "replace"),
   },
-  { keys: ["n"], text: "note at the cursor, or from A to B", act: ({ note }) => note() },
-  { keys: ["x"], text: "share and export", act: ({ share }) => share() },
-  { keys: ["t"], text: "light or dark", act: ({ controls }) => controls.toggleTheme() },
-  { keys: ["Ctrl+z", "Meta+z"], text: "undo the last change of the view", act: (_, store) => store.undo() },
-  { keys: ["Ctrl+y", "Meta+y"], text: "redo it", act: (_, store) => store.redo() },
-  { keys: ["Escape"], text: "remove cursor B, then A", act: (_, store) => unmark(store) },
-  { keys: ["?"], text: "this list", act: () => showHelp() },
-];
-
-/** What has keys of its own while it has the focus. */
-const WITHIN: [string, [string, string][]][] = [
-  [
-    "In the rows of the panel",
-    [
-      ["↑ ↓", "another PV"],
-      ["Enter", "everything about the PV"],
-      ["Delete", "take the PV out of the view"],
-      ["Alt+↑ ↓", "zoom its pane by height"],
-    ],
-  ],
-  ["In the overview", [["← →", "half a range earlier, later"]]],
-  [
-    "In a waveform",
-    [
-      ["← →", "another element"],
-      ["Shift+← →", "ten elements on"],
-      ["+ -", "zoom about the element"],
-    ],
-  ],
-  [
-    "In the table of all PVs",
-    [
-      ["/", "search; a pasted list is looked for and marked"],
-      ["↑ ↓ PageUp PageDown Home End", "another PV"],
-      ["Space", "mark the PV"],
-      ["Shift+↑ ↓", "mark all on the way"],
-      ["Ctrl+A", "mark all that the filter finds"],
-      ["Enter", "plot the PV"],
-      ["Escape", "unmark all"],
-    ],
-  ],
+  { keys: ["n"], text: words.note, act: ({ note }) => note() },
+  { keys: ["x"], text: words.share, act: ({ share }) => share() },
+  { keys: ["t"], text: words.theme, act: ({ controls }) => controls.toggleTheme() },
+  { keys: ["Ctrl+z", "Meta+z"], text: words.undo, act: (_, store) => store.undo() },
+  { keys: ["Ctrl+y", "Meta+y"], text: words.redo, act: (_, store) => store.redo() },
+  { keys: ["Escape"], text: words.unmark, act: (_, store) => unmark(store) },
+  { keys: ["?"], text: words.help, act: () => showHelp() },
 ];
 
 function unmark(store: ViewStore): void {
@@ -236,7 +203,7 @@ function showHelp(): void {
       h("td", {}, key.text),
     ),
   );
-  const within = WITHIN.flatMap(([where, keys]) => [
+  const within = words.within.flatMap(([where, keys]) => [
     h("tr", {}, h("th", { scope: "rowgroup", colspan: "2", class: "where" }, where)),
     ...keys.map(([name, text]) =>
       h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, name)), h("td", {}, text)),

@@ -1,5 +1,7 @@
 // A pasted list of PVs, line by line: names, with what is given for them behind commas, and why a line is none.
 
+import { nameWords as words } from "./words.ts";
+
 export interface ListLine {
   /** From 1. */
   line: number;
@@ -49,19 +51,14 @@ function readLine(text: string, line: number): ListLine {
   });
   const [, protocol, behind] = PROTOCOL.exec(name) ?? [];
   if (protocol !== undefined && protocol !== "ca" && protocol !== "pva")
-    return made(
-      `There is no protocol ${protocol}: ca:// and pva:// are known.`,
-      behind ? behind + rest : null,
-    );
+    return made(words.noProtocol(protocol), behind ? behind + rest : null);
   const bare = behind ?? name;
-  if (bare === "") return made("There is no name behind the protocol.");
-  if (/\s/.test(bare)) return made("A PV’s name has no space.", name.replace(/\s+/g, "") + rest);
+  if (bare === "") return made(words.noName);
+  if (/\s/.test(bare)) return made(words.noSpace, name.replace(/\s+/g, "") + rest);
   // eslint-disable-next-line no-control-regex -- these are what is looked for
-  if (/[\u0000-\u001f\u007f]/.test(bare)) return made("A PV’s name has no control characters.");
-  if (new TextEncoder().encode(bare).length > NAME_BYTES_MAX)
-    return made(`A PV’s name has 1 to ${NAME_BYTES_MAX} bytes.`);
-  if (bare === "." || bare === ".." || bare.startsWith("ledger:"))
-    return made("The archiver keeps this name for itself.");
+  if (/[\u0000-\u001f\u007f]/.test(bare)) return made(words.noControls);
+  if (new TextEncoder().encode(bare).length > NAME_BYTES_MAX) return made(words.tooLong(NAME_BYTES_MAX));
+  if (bare === "." || bare === ".." || bare.startsWith("ledger:")) return made(words.kept);
   return withMethod(made(null), given);
 }
 
@@ -73,14 +70,14 @@ function withMethod(line: ListLine, given: string[]): ListLine {
   if (!/^scan$/i.test(method))
     return {
       ...line,
-      reason: `There is no method ${method}: monitor and scan are known.`,
+      reason: words.noMethod(method),
       repair: line.name,
     };
   const period = Number(seconds ?? "1");
   if (!(period >= PERIOD_MIN && period <= PERIOD_MAX))
     return {
       ...line,
-      reason: `A period is from ${PERIOD_MIN} s to ${PERIOD_MAX} s.`,
+      reason: words.wrongPeriod(PERIOD_MIN, PERIOD_MAX),
       repair: `${line.name},scan,1`,
     };
   return { ...line, method: "scan", period };

@@ -9,6 +9,7 @@ import { secondsEarlier } from "./source.ts";
 import type { Range } from "./state.ts";
 import { noteState, takeHistory, type History, type Trace } from "./trace.ts";
 import { getSamplesOf, getView, inAnswers } from "./view.ts";
+import { plotWords as words } from "./words.ts";
 
 /** Texts beyond this many are more than a strip of a screen's width can tell apart. */
 const TEXTS_MAX = 4000;
@@ -133,7 +134,7 @@ export class Loader {
     trace.unknown =
       error instanceof ApiError && error.code === "unknown_pv" && trace.source.kind !== "formula";
     trace.error = trace.unknown
-      ? "not in this archive"
+      ? words.notArchived
       : error instanceof ApiError
         ? error.sentence
         : String(error);

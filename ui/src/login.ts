@@ -13,6 +13,7 @@ import {
   reaches,
   returnPath,
 } from "./who.ts";
+import { commonWords, loginWords as words } from "./words.ts";
 
 /** While nobody knows who asks, that is asked so often. */
 const RETRY_MILLIS = 2000;
@@ -111,14 +112,12 @@ export class Login {
 
   private show(): void {
     const me = this.me!;
-    document.body.dataset.may = me.open ? "administer" : (me.most ?? "none");
+    document.body.dataset.may = me.open ? "administer" : (me.most ?? commonWords.none);
     this.button.hidden = me.open;
     if (me.open) return;
-    const name = canLogIn(me) ? "Log in" : nameOf(me);
+    const name = canLogIn(me) ? words.logIn : nameOf(me);
     setText(this.button, name);
-    this.button.title = canLogIn(me)
-      ? "Log in, or see what you may do"
-      : `${name}: who you are, and what you may do`;
+    this.button.title = canLogIn(me) ? words.logInTitle : words.whoTitle(name);
     this.showGate(me);
     this.showNotice(me);
     if (this.dialog.open) this.fill(me);
@@ -133,22 +132,21 @@ export class Login {
     if (!isGated) return this.gate.replaceChildren();
     const why =
       this.ended !== null
-        ? `The session of ${this.ended} is over.`
+        ? words.over(this.ended)
         : me.most === null
-          ? "Whoever has not logged in may see nothing of this archive."
-          : `Without a login one may ${mayTexts(me).join(", and ")}.`;
+          ? words.nothingBefore
+          : words.without(mayTexts(me).join(words.andMay));
     if (canLogIn(me)) {
       const refused = refusedText(new URLSearchParams(location.search).get("refused"), me);
-      this.gate.replaceChildren(h("h2", {}, "Log in"), h("p", {}, why), ...this.ways(me, refused));
+      this.gate.replaceChildren(h("h2", {}, words.logIn), h("p", {}, why), ...this.ways(me, refused));
       focusWay(this.gate);
     } else if (isAnonymous(me)) {
-      const elsewhere =
-        "Nobody can log in at this address; at another of the archiver’s, by https, it may be possible.";
-      const on = h("a", { href: this.wanted() }, "Go on without a login");
+      const elsewhere = words.elsewhere;
+      const on = h("a", { href: this.wanted() }, words.goOn);
       const rest = me.most === null ? "" : h("p", {}, on);
-      this.gate.replaceChildren(h("h2", {}, "No login here"), h("p", {}, `${why} ${elsewhere}`), rest);
+      this.gate.replaceChildren(h("h2", {}, words.noLogin), h("p", {}, `${why} ${elsewhere}`), rest);
     } else {
-      this.gate.replaceChildren(h("h2", {}, `${nameOf(me)} may see nothing here`), ...this.facts(me));
+      this.gate.replaceChildren(h("h2", {}, words.nothingFor(nameOf(me))), ...this.facts(me));
     }
   }
 
@@ -157,13 +155,10 @@ export class Login {
     const isSaid = this.ended !== null && !document.body.classList.contains("is-gated");
     this.notice.hidden = !isSaid;
     if (!isSaid) return this.notice.replaceChildren();
-    const rest =
-      me.most === null
-        ? "Nothing new is shown until somebody logs in."
-        : "What is shown is what anybody may see.";
-    const login = h("button", { type: "button", click: () => this.open() }, "Log in");
+    const rest = me.most === null ? words.nothingNew : words.anybody;
+    const login = h("button", { type: "button", click: () => this.open() }, words.logIn);
     this.notice.replaceChildren(
-      h("span", {}, `The session of ${this.ended} is over. ${rest}`),
+      h("span", {}, words.overAnd(this.ended!, rest)),
       ...(canLogIn(me) ? [login] : []),
     );
   }
@@ -178,13 +173,13 @@ export class Login {
   private fill(me: Me): void {
     const close = h(
       "button",
-      { type: "button", "aria-label": "Close", click: () => this.dialog.close() },
+      { type: "button", "aria-label": commonWords.close, click: () => this.dialog.close() },
       "✕",
     );
     const isLoginWanted = canLogIn(me);
-    const over = this.ended === null ? null : h("p", {}, `The session of ${this.ended} is over.`);
+    const over = this.ended === null ? null : h("p", {}, words.over(this.ended));
     this.dialog.replaceChildren(
-      h("header", {}, h("h2", { id: "me-title" }, isLoginWanted ? "Log in" : nameOf(me)), close),
+      h("header", {}, h("h2", { id: "me-title" }, isLoginWanted ? words.logIn : nameOf(me)), close),
       ...(over ? [over] : []),
       ...(isLoginWanted ? this.ways(me) : []),
       ...this.facts(me),
@@ -197,11 +192,11 @@ export class Login {
     const row = (term: string, texts: string[]) =>
       list.append(h("dt", {}, term), ...texts.map((text) => h("dd", {}, text)));
     if (!isAnonymous(me)) {
-      row("Who", [me.who]);
-      row("Known by", [howText(me)]);
-      row("Groups", [me.groups.length > 0 ? me.groups.join(", ") : "none"]);
+      row(words.who, [me.who]);
+      row(words.knownBy, [howText(me)]);
+      row(words.groups, [me.groups.length > 0 ? me.groups.join(", ") : commonWords.none]);
     }
-    row(isAnonymous(me) ? "Without a login you may" : "You may", mayTexts(me));
+    row(isAnonymous(me) ? words.mayWithout : words.may, mayTexts(me));
     const here = hereText(me);
     const parts: HTMLElement[] = [list];
     if (here) parts.push(h("p", {}, here));
@@ -220,12 +215,11 @@ export class Login {
         setText(said, sentenceOf(error));
       }
     };
-    const elsewhere =
-      me.how === "oidc" && me.login.oidc ? `You stay logged in at ${me.login.oidc} itself.` : "";
+    const elsewhere = me.how === "oidc" && me.login.oidc ? words.staysAt(me.login.oidc) : "";
     return h(
       "p",
       { class: "actions" },
-      h("button", { type: "button", click: () => void click() }, "Log out"),
+      h("button", { type: "button", click: () => void click() }, words.logOut),
       h("span", { class: "faint" }, elsewhere),
       said,
     );
@@ -242,11 +236,11 @@ export class Login {
   }
 
   private byProvider(host: string, said: HTMLElement): HTMLElement {
-    const button = h("button", { type: "button", class: "primary way" }, `Log in with ${host}`);
+    const button = h("button", { type: "button", class: "primary way" }, words.logInWith(host));
     button.addEventListener("click", () => {
       const path = remembered(this.wanted());
       const go = async () => {
-        setText(said, `Asking ${host} …`);
+        setText(said, words.askingHost(host));
         // A refusal would stand alone in the window otherwise.
         await tryOidc(path);
         setText(said, "");
@@ -260,25 +254,25 @@ export class Login {
   private byPassword(said: HTMLElement, isOnly: boolean): HTMLElement {
     const user = h("input", {
       ...{ type: "text", name: "username", autocomplete: "username", class: isOnly ? "way" : "" },
-      ...{ autocapitalize: "none", spellcheck: "false", required: true },
+      ...{ autocapitalize: commonWords.none, spellcheck: "false", required: true },
     });
     const password = h("input", {
       ...{ type: "password", name: "password", autocomplete: "current-password", required: true },
     });
-    const button = h("button", { type: "submit", class: isOnly ? "primary" : "" }, "Log in");
+    const button = h("button", { type: "submit", class: isOnly ? "primary" : "" }, words.logIn);
     const caps = h("span", { class: "faint", role: "status" });
     password.addEventListener("keyup", (event) =>
-      setText(caps, event.getModifierState("CapsLock") ? "Caps Lock is on." : ""),
+      setText(caps, event.getModifierState("CapsLock") ? words.capsLock : ""),
     );
     const form = h(
       "form",
       { class: "login", method: "post" },
-      h("label", {}, h("span", {}, "Name"), user),
-      h("label", {}, h("span", {}, "Password"), password),
+      h("label", {}, h("span", {}, words.name), user),
+      h("label", {}, h("span", {}, words.password), password),
       h("p", { class: "actions" }, caps, button),
     );
     const go = async () => {
-      setText(said, "Asking …");
+      setText(said, words.asking);
       await logIn(user.value.trim(), password.value);
       await this.done();
     };
@@ -347,9 +341,7 @@ function leave(path: string): void {
 /** Why a login at the provider did not come to its end, by the archiver's word for it. */
 function refusedText(reason: string | null, me: Me): string {
   if (reason === null) return "";
-  return reason === "away"
-    ? `${me.login.oidc ?? "The OpenID provider"} does not answer, so that nobody can say who this is.`
-    : "The login did not come to its end: it was refused, or took longer than ten minutes.";
+  return reason === "away" ? words.silent(me.login.oidc ?? words.provider) : words.notEnded;
 }
 
 function focusWay(parent: HTMLElement): void {
@@ -360,6 +352,6 @@ function focusWay(parent: HTMLElement): void {
 function sentenceOf(error: unknown): string {
   if (!(error instanceof ApiError)) return String(error);
   const { sentence, retryAfter } = error;
-  const again = retryAfter === null ? "" : ` Try again in ${retryAfter} s.`;
+  const again = retryAfter === null ? "" : words.again(retryAfter);
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.${again}`;
 }

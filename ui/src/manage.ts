@@ -19,7 +19,7 @@ import { PvTable, STATES, type Filter, type Sort } from "./pv_table.ts";
 import { REPORTS } from "./reports.ts";
 import { Sheet } from "./sheet.ts";
 import type { Zone } from "./time.ts";
-import { manageWords as words } from "./words.ts";
+import { commonWords, manageWords as words } from "./words.ts";
 
 export type Part =
   "pvs" | "iocs" | "add" | "reports" | "policies" | "removed" | "undo" | "storage" | "cluster" | "audit";
@@ -197,7 +197,7 @@ export class Manage {
         return link;
       }),
     );
-    document.title = `${words.parts[this.part]} · pvark`;
+    document.title = commonWords.pageTitle(words.parts[this.part]);
     const context: PartContext = {
       zone: this.actions.zone(),
       now: this.actions.now(),

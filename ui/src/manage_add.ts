@@ -6,7 +6,7 @@ import { Firsts } from "./firsts.ts";
 import { PATTERN_MAX, patternOf, readList, type ListLine } from "./list.ts";
 import { missingNote } from "./missing.ts";
 import { give, removal } from "./orders.ts";
-import { addWords as words, pvsText } from "./words.ts";
+import { addWords as words, commonWords, pvsText } from "./words.ts";
 
 /** The names of the archive are looked through in pages of so many. */
 const PAGE = 10_000;
@@ -187,7 +187,7 @@ export class AddPart {
       ...(bad.length > 0
         ? [h("h3", {}, words.refusedHead), h("table", { class: "list" }, h("tbody", {}, ...bad))]
         : []),
-      ...(rest > 0 ? [h("p", { class: "hint" }, `and ${counted(rest)} more`)] : []),
+      ...(rest > 0 ? [h("p", { class: "hint" }, commonWords.andMore(rest))] : []),
       h("h3", {}, words.howHead),
       h(
         "table",

@@ -5,7 +5,7 @@ import { byId, counted, h, setText } from "./dom.ts";
 import { table } from "./manage_parts.ts";
 import { bytesText } from "./pv_order.ts";
 import { formatDuration, formatTime, type Zone } from "./time.ts";
-import { clusterWords as words } from "./words.ts";
+import { clusterWords as words, commonWords } from "./words.ts";
 
 interface Node {
   name: string;
@@ -236,7 +236,7 @@ export class ClusterPart {
   private open(order: Order, ...fields: HTMLElement[]): void {
     const close = h(
       "button",
-      { type: "button", "aria-label": "Close", click: () => this.dialog.close() },
+      { type: "button", "aria-label": commonWords.close, click: () => this.dialog.close() },
       "✕",
     );
     const submit = h("button", { type: "submit", class: "primary" }, order.button);

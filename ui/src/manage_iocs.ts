@@ -6,7 +6,7 @@ import { download, quoted } from "./file.ts";
 import { getOutages, getRestarted, type Outage, type Restarted } from "./iocs.ts";
 import { asking, table, type PartContext } from "./manage_parts.ts";
 import { formatDuration, formatTime } from "./time.ts";
-import { iocWords as words } from "./words.ts";
+import { commonWords, iocWords as words } from "./words.ts";
 
 /** How far before its loss one looks at what happened to an IOC. */
 const BEFORE_SECONDS = 900;
@@ -94,7 +94,7 @@ function detailsOf(one: Outage, context: PartContext, side: HTMLElement): Node[]
       { class: "actions" },
       h("a", { class: "button primary", href: `./?${plotted.join("&")}` }, words.plot(plotted.length)),
       h("a", { class: "button", href: "manage?state=disconnected" }, words.list),
-      h("button", { type: "button", click: csv }, "CSV"),
+      h("button", { type: "button", click: csv }, commonWords.csv),
     ),
   ];
 }

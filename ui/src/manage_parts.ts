@@ -19,7 +19,7 @@ import { problemsOf, storageOf, updatesOf } from "./overview.ts";
 import { REPORTS } from "./reports.ts";
 import type { Verb } from "./sheet_forms.ts";
 import { formatTime, type Zone } from "./time.ts";
-import { manageWords as words, pvsText } from "./words.ts";
+import { commonWords, manageWords as words, pvsText } from "./words.ts";
 
 export interface PartContext {
   zone: Zone;
@@ -147,7 +147,7 @@ async function rowsOf(report: { call: string; name: string }, context: PartConte
       h("span", { class: "told" }, pvsText(rows.length)),
       everything,
       ...all,
-      h("button", { type: "button", click: csv }, "CSV"),
+      h("button", { type: "button", click: csv }, commonWords.csv),
     );
   };
   const boxes: HTMLInputElement[] = [];

@@ -1,6 +1,7 @@
 // The names of PVs as they are typed or pasted: which are names, and why the others are none.
 
 import type { AddResult } from "./api.ts";
+import { nameWords as words } from "./words.ts";
 
 /** What was typed, each name once and in order, and what is refused before the archiver is asked. */
 export interface Names {
@@ -17,7 +18,7 @@ export function readNames(text: string): Names {
   const refused = new Map<string, string>();
   for (const line of text.split("\n")) {
     const comment = COMMENT.exec(line)?.[0].trim();
-    if (comment !== undefined) refused.set(comment, "this is a comment");
+    if (comment !== undefined) refused.set(comment, words.comment);
     for (const name of line.replace(COMMENT, "").split(/[\s,;]+/)) {
       if (name === "") continue;
       const reason = reasonAgainst(name);
@@ -33,7 +34,6 @@ export function readNames(text: string): Names {
 
 function reasonAgainst(name: string): string | null {
   const [, protocol, bare] = PROTOCOL.exec(name) ?? [null, null, name];
-  if (protocol != null && protocol !== "ca" && protocol !== "pva")
-    return `there is no protocol ${protocol}: ca:// and pva:// are known`;
-  return bare === "" ? "there is no name behind the protocol" : null;
+  if (protocol != null && protocol !== "ca" && protocol !== "pva") return words.unknownProtocol(protocol);
+  return bare === "" ? words.lacksName : null;
 }

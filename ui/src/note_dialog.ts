@@ -6,7 +6,7 @@ import { changeNote, removeNote, writeNote, type Note, type NoteText } from "./m
 import { MomentField } from "./moment_field.ts";
 import type { Range } from "./state.ts";
 import { formatTime, iso, type Zone } from "./time.ts";
-import { noteWords as words } from "./words.ts";
+import { commonWords, noteWords as words } from "./words.ts";
 
 export interface NoteActions {
   zone(): Zone;
@@ -72,7 +72,7 @@ export class NoteDialog {
     setText(this.said, "");
     const close = h(
       "button",
-      { type: "button", "aria-label": "Close", click: () => this.dialog.close() },
+      { type: "button", "aria-label": commonWords.close, click: () => this.dialog.close() },
       "✕",
     );
     this.dialog.replaceChildren(h("header", {}, h("h2", { id: "note-title" }, title), close), ...content);

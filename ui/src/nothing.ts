@@ -5,6 +5,7 @@ import { readingOver } from "./reading.ts";
 import type { Range } from "./state.ts";
 import { formatInstant, type Zone } from "./time.ts";
 import type { Trace } from "./trace.ts";
+import { commonWords, plotWords as words } from "./words.ts";
 
 /** More PVs than this are not told one by one. */
 const PVS_TOLD_MAX = 4;
@@ -12,11 +13,11 @@ const PVS_TOLD_MAX = 4;
 /** The lines to say; none while anything is drawn, or not yet loaded. */
 export function nothingLines(traces: Trace[], range: Range, zone: Zone): string[] {
   const shown = traces.filter((trace) => !trace.hidden);
-  if (shown.length === 0) return traces.length > 0 ? ["All PVs are hidden."] : [];
+  if (shown.length === 0) return traces.length > 0 ? [words.allHidden] : [];
   if (!shown.every((trace) => isEmpty(trace, range))) return [];
   const lines = shown.slice(0, PVS_TOLD_MAX).map((trace) => `${trace.name}: ${whereText(trace, zone)}`);
-  if (shown.length > PVS_TOLD_MAX) lines.push(`and ${shown.length - PVS_TOLD_MAX} more`);
-  return ["Nothing to draw in this range", ...lines];
+  if (shown.length > PVS_TOLD_MAX) lines.push(commonWords.andMore(shown.length - PVS_TOLD_MAX));
+  return [words.nothingToDraw, ...lines];
 }
 
 function isEmpty(trace: Trace, range: Range): boolean {
@@ -33,6 +34,6 @@ function whereText(trace: Trace, zone: Zone): string {
     exactOf(trace.detail?.extent?.first ?? ""),
     exactOf(trace.detail?.extent?.last ?? ""),
   ];
-  if (!first || !last) return "nothing recorded yet";
-  return `samples from ${formatInstant(first, zone, 0)} to ${formatInstant(last, zone, 0)}`;
+  if (!first || !last) return words.nothingRecorded;
+  return words.samplesFrom(formatInstant(first, zone, 0), formatInstant(last, zone, 0));
 }

@@ -13,6 +13,7 @@ import {
 import { byId, h } from "./dom.ts";
 import { missingText } from "./missing.ts";
 import { formatDuration, formatTime, type Zone } from "./time.ts";
+import { commonWords, overviewWords as words } from "./words.ts";
 
 /** While the dialog is open it asks again so often. */
 const REFRESH_MILLIS = 2000;
@@ -23,14 +24,14 @@ const PVS_LISTED_MAX = 200;
 /** The states in the order in which an operator wants to hear of them. */
 const STATES: PvState[] = ["disconnected", "searching", "paused", "connected"];
 
-/** What happens to updates apart from being stored, as an operator calls it. */
-const FATES: [keyof Status["samples"], string, "bad" | "warn" | ""][] = [
-  ["dropped_queue", "lost, because the queue was full", "bad"],
-  ["dropped_store", "lost, because the store took none", "bad"],
-  ["overruns", "updates before which a server threw others away", "bad"],
-  ["rate_capped", "left out by a cap", "warn"],
-  ["skipped", "not to be sampled", ""],
-  ["bad_stamps", "stored with an odd time stamp", "warn"],
+/** What happens to updates apart from being stored, and how bad it is. */
+const FATES: [keyof typeof words.fates, "bad" | "warn" | ""][] = [
+  ["dropped_queue", "bad"],
+  ["dropped_store", "bad"],
+  ["overruns", "bad"],
+  ["rate_capped", "warn"],
+  ["skipped", ""],
+  ["bad_stamps", "warn"],
 ];
 
 /** What is shown at one moment. */
@@ -62,7 +63,7 @@ export class Overview {
     if (this.dialog.open) return;
     this.before = null;
     this.chosen = null;
-    this.content.replaceChildren(h("p", { class: "hint" }, "asking the archiver …"));
+    this.content.replaceChildren(h("p", { class: "hint" }, words.asking));
     this.dialog.showModal();
     void this.refresh();
   }
@@ -116,7 +117,7 @@ export class Overview {
         `${status.pvs[state]} ${state}`,
       ),
     );
-    return h("p", { class: "group", role: "group", "aria-label": "PVs by state" }, ...buttons);
+    return h("p", { class: "group", role: "group", "aria-label": words.byState }, ...buttons);
   }
 
   private pvs({ status, pvs }: Shown): HTMLElement {
@@ -127,7 +128,7 @@ export class Overview {
         "div",
         {},
         lacks,
-        h("p", { class: "hint" }, lacks ? `No other PV is ${this.chosen}.` : `No PV is ${this.chosen}.`),
+        h("p", { class: "hint" }, lacks ? words.noOther(this.chosen!) : words.none(this.chosen!)),
       );
     const now = Date.parse(status.now) / 1000;
     const rows = pvs.pvs.map((pv) => {
@@ -138,7 +139,7 @@ export class Overview {
       };
       const name = h(
         "button",
-        { type: "button", "data-focus": `pv ${pv.name}`, title: "Plot it", click: plot },
+        { type: "button", "data-focus": `pv ${pv.name}`, title: commonWords.plotIt, click: plot },
         pv.name,
       );
       const length = Number.isFinite(since) ? formatDuration(Math.max(0, now - since)) : "";
@@ -148,17 +149,17 @@ export class Overview {
         h("th", { scope: "row" }, name),
         h("td", {}, length),
         h("td", {}, Number.isFinite(since) ? formatTime(since, this.zone(), 0) : ""),
-        h("td", {}, pv.last ? formatTime(Date.parse(pv.last.time) / 1000, this.zone(), 0) : "never"),
+        h("td", {}, pv.last ? formatTime(Date.parse(pv.last.time) / 1000, this.zone(), 0) : words.never),
       );
     });
     const rest = pvs.total - rows.length;
-    const list = table("pvs", ["PV", `${this.chosen} for`, "Since", "Last sample"], rows);
+    const list = table("pvs", [words.pv, words.stateFor(this.chosen!), words.since, words.last], rows);
     return h(
       "div",
       { class: "scrolled" },
       lacks,
       list,
-      rest > 0 ? h("p", { class: "hint" }, `and ${rest} more`) : null,
+      rest > 0 ? h("p", { class: "hint" }, commonWords.andMore(rest)) : null,
     );
   }
 }
@@ -172,14 +173,14 @@ function rateOf(before: Status | null, status: Status): number | null {
 
 function problems(status: Status): HTMLElement {
   const problems = problemsOf(status);
-  if (problems.length === 0) return h("p", { class: "verdict", "data-level": "ok" }, "Nothing is wrong.");
+  if (problems.length === 0) return h("p", { class: "verdict", "data-level": "ok" }, words.nothingWrong);
   return h("ul", { class: "problems" }, ...problems.map((problem) => h("li", {}, problem)));
 }
 
 /** What the archiver says is wrong, and the PVs that it waits for without calling that a problem. */
 export function problemsOf({ problems, pvs }: Pick<Status, "problems" | "pvs">): string[] {
   if (pvs.searching === 0) return problems;
-  const searching = `${whole(pvs.searching)} of ${whole(pvs.total)} PVs are not connected: no IOC has answered for them yet.`;
+  const searching = words.notConnected(whole(pvs.searching), whole(pvs.total));
   return [...problems, searching];
 }
 
@@ -188,23 +189,23 @@ export function updatesOf(status: Status, rate: number | null): HTMLElement {
   const { samples, queue, durable } = status;
   const rows: [string, string, string][] = [
     [
-      "Received",
-      rate === null ? whole(samples.received) : `${whole(samples.received)}, now ${whole(rate)} a second`,
+      words.received,
+      rate === null ? whole(samples.received) : words.receivedNow(whole(samples.received), whole(rate)),
       "",
     ],
-    ["Stored", whole(samples.stored), ""],
-    ["On their way to disk", whole(durable.lag), ""],
+    [words.stored, whole(samples.stored), ""],
+    [words.onTheirWay, whole(durable.lag), ""],
     [
-      "Queue",
-      `${bytes(queue.bytes)} of ${bytes(queue.bytes_max)}`,
+      words.queue,
+      words.of(bytes(queue.bytes), bytes(queue.bytes_max)),
       queue.bytes * 2 > queue.bytes_max ? "warn" : "",
     ],
   ];
-  for (const [key, text, level] of FATES) {
+  for (const [key, level] of FATES) {
     const count = samples[key];
-    if (count > 0) rows.push([text[0]!.toUpperCase() + text.slice(1), whole(count), level]);
+    if (count > 0) rows.push([words.fates[key], whole(count), level]);
   }
-  return h("section", {}, h("h3", {}, "Updates since the start"), facts(rows));
+  return h("section", {}, h("h3", {}, words.updates), facts(rows));
 }
 
 /** What lies in memory and on disk. */
@@ -213,20 +214,20 @@ export function storageOf({ store }: Status, zone: Zone): HTMLElement {
   const inWeeks = store.weeks.reduce((sum, week) => sum + week.bytes, 0);
   const scrubbed = store.scrub.last_pass === null ? null : Date.parse(store.scrub.last_pass) / 1000;
   const rows: [string, string, string][] = [
-    ["In memory", `${whole(store.head_samples)} samples, ${bytes(store.head_bytes)}`, ""],
-    ["Log", bytes(store.log_bytes), ""],
+    [words.inMemory, words.samplesAnd(whole(store.head_samples), bytes(store.head_bytes)), ""],
+    [words.log, bytes(store.log_bytes), ""],
     ...store.places.map((place): [string, string, string] => [
-      place.name === "" ? "Data folder" : `Place ${place.name}`,
-      place.trouble ?? `${bytes(place.bytes)} in ${whole(place.segments)} segments`,
+      place.name === "" ? words.dataFolder : words.place(place.name),
+      place.trouble ?? words.inSegments(bytes(place.bytes), whole(place.segments)),
       place.trouble === null ? "" : "bad",
     ]),
     ...(samples > 0
-      ? [["A sample takes", `${(inWeeks / samples).toFixed(2)} bytes`, ""] as [string, string, string]]
+      ? [[words.aSample, words.bytes((inWeeks / samples).toFixed(2)), ""] as [string, string, string]]
       : []),
-    ["All read and found right", scrubbed === null ? "not yet" : formatTime(scrubbed, zone, 0), ""],
+    [words.scrubbed, scrubbed === null ? words.notYet : formatTime(scrubbed, zone, 0), ""],
     ...store.work.map((work): [string, string, string] => [
       work.doing,
-      `${work.key}, ${bytes(work.bytes)} of ${bytes(work.bytes_total)}`,
+      words.workOf(work.key, bytes(work.bytes), bytes(work.bytes_total)),
       "",
     ]),
   ];
@@ -245,8 +246,10 @@ export function storageOf({ store }: Status, zone: Zone): HTMLElement {
       ),
     );
   const list =
-    weeks.length > 0 ? table("weeks", ["Week", "State", "Samples", "Size", "Segments"], weeks) : null;
-  return h("section", {}, h("h3", {}, "Storage"), facts(rows), list);
+    weeks.length > 0
+      ? table("weeks", [words.week, words.state, words.samples, words.size, words.segments], weeks)
+      : null;
+  return h("section", {}, h("h3", {}, words.storage), facts(rows), list);
 }
 
 function groupTable(groups: Group[]): HTMLElement {
@@ -256,12 +259,21 @@ function groupTable(groups: Group[]): HTMLElement {
       "tr",
       {},
       h("th", { scope: "row" }, group.name),
-      h("td", { "data-level": group.enabled ? "ok" : "warn" }, group.enabled ? "enabled" : "disabled"),
+      h(
+        "td",
+        { "data-level": group.enabled ? "ok" : "warn" },
+        group.enabled ? words.enabled : words.disabled,
+      ),
       h("td", {}, by),
       h("td", {}, whole(group.pvs)),
     );
   });
-  return h("section", {}, h("h3", {}, "Groups"), table("groups", ["Group", "State", "By", "PVs"], rows));
+  return h(
+    "section",
+    {},
+    h("h3", {}, words.groups),
+    table("groups", [words.group, words.state, words.by, words.pvs], rows),
+  );
 }
 
 function table(name: string, heads: string[], rows: HTMLElement[]): HTMLElement {

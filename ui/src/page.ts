@@ -34,6 +34,7 @@ import {
 } from "./trace.ts";
 import { Wall, type WallNews } from "./wall.ts";
 import { Waveform } from "./waveform.ts";
+import { commonWords, plotWords as words } from "./words.ts";
 
 /** While a view is being changed loads wait so long, after it was drawn, for the next change. */
 const CHANGING_MILLIS = 120;
@@ -348,7 +349,7 @@ export class Page {
     );
     const happening = found.find((one) => one.at === at);
     if (happening?.within !== undefined) return void this.panel.go(happening);
-    if (at === null) return setText(byId("spoken"), `No ${by > 0 ? "later" : "earlier"} ${to} in this range`);
+    if (at === null) return setText(byId("spoken"), words.noOther(to, by > 0 ? "later" : "earlier"));
     this.plot.point(null);
     this.store.update({ pinned: at }, "replace");
     this.drawNow();
@@ -567,7 +568,7 @@ export class Page {
     const { left, width } = this.plot.area;
     const x = left + ((at - range.from) / (range.to - range.from)) * width;
     const told = texts.slice(0, HINTS_MAX);
-    if (texts.length > told.length) told.push(`and ${texts.length - told.length} more`);
+    if (texts.length > told.length) told.push(commonWords.andMore(texts.length - told.length));
     this.hint(told.length > 0 ? told.join("\n") : null, x);
   }
 
@@ -783,7 +784,7 @@ export class Page {
     const { busy } = this.loader;
     const shown = this.traces.filter((trace) => !trace.hidden).length;
     byId("progress").classList.toggle("is-busy", busy > 0);
-    setText(byId("loading"), busy > 0 ? `loading ${busy} of ${shown}` : "");
+    setText(byId("loading"), busy > 0 ? words.loadingOf(busy, shown) : "");
     set(byId("view"), "aria-busy", String(busy > 0));
   }
 }

@@ -21,7 +21,7 @@ import {
   type Zone,
 } from "./time.ts";
 import { isLacking, unitsOf, type Trace } from "./trace.ts";
-import { binsText, completeText, eventsText, wordOf } from "./words.ts";
+import { binsText, commonWords, completeText, eventsText, plotWords, wordOf } from "./words.ts";
 
 export interface PanelActions {
   toggle(name: string): void;
@@ -233,10 +233,8 @@ export class Panel {
       { class: "name", type: "button", title: titleOfName(name), click: () => actions.details(name) },
       ...cutName(titleOfName(name)),
     );
-    const why = button(`Why is there no data of ${name}, or not all? ( y )`, "why", wordOf.why, () =>
-      actions.details(name),
-    );
-    const archive = button(`Archive ${name}`, "archive operates", "archive it …", () =>
+    const why = button(wordOf.whyTitle(name), "why", wordOf.why, () => actions.details(name));
+    const archive = button(wordOf.archive(name), "archive operates", wordOf.archiveIt, () =>
       actions.archive(name),
     );
     // It says what it does itself.
@@ -274,8 +272,8 @@ export class Panel {
         h("span", { class: "second" }, cells.span, cells.time),
       ),
       unseen,
-      button(`Settings of ${name} ( m )`, "set", "⋯", () => actions.settings(name)),
-      button(`Remove ${name}`, "remove", "✕", () => actions.remove(name)),
+      button(wordOf.settingsOf(name), "set", "⋯", () => actions.settings(name)),
+      button(wordOf.remove(name), "remove", "✕", () => actions.remove(name)),
     );
     element.addEventListener("focusin", () => {
       actions.point(name);
@@ -310,7 +308,7 @@ export class Panel {
     row.swatch.style.setProperty("--trace", stroke);
     row.swatch.style.setProperty("--border", border);
     row.swatch.setAttribute("aria-pressed", String(!trace.hidden));
-    const label = `${trace.hidden ? "Show" : "Hide"} ${trace.name}`;
+    const label = wordOf.turn(trace.name, trace.hidden);
     if (row.swatch.getAttribute("aria-label") !== label) {
       row.swatch.setAttribute("aria-label", label);
       row.swatch.title = `${label} ( h )`;
@@ -419,7 +417,7 @@ export class Panel {
       );
     });
     const rest = this.found.length - items.length;
-    if (rest > 0) items.push(h("li", { class: "faint" }, `and ${rest} more`));
+    if (rest > 0) items.push(h("li", { class: "faint" }, commonWords.andMore(rest)));
     const write = h(
       "button",
       {
@@ -476,7 +474,7 @@ function textsOf(trace: Trace, reading: Reading, over: Reading, state: PanelStat
     ...{ min, max, mean },
     value: isNumber ? minus(value) : value,
     units: unitsOf(trace),
-    span: min === "" ? kindText(trace) : `${min} … ${max}, mean ${mean}`,
+    span: min === "" ? kindText(trace) : wordOf.span(min, max, mean),
     count: over.count > 0 ? String(over.count) : "",
     severity: known && reading.severity > 0 ? severityName(reading.severity) : "",
     time: timeText(reading, state),
@@ -509,7 +507,7 @@ function minus(text: string): string {
 }
 
 function emptyText(trace: Trace): string {
-  return trace.kind === "array" || trace.kind === "structure" ? "see below" : "";
+  return trace.kind === "array" || trace.kind === "structure" ? wordOf.seeBelow : "";
 }
 
 /** The time of a reading; its date only where that is not the date at which the panel reads. */
@@ -534,12 +532,12 @@ function isPlainNote(trace: Trace, note: string): boolean {
 function noteText(trace: Trace, reading: Reading, state: PanelState): string {
   if (trace.hidden) return wordOf.hidden;
   if (trace.error) return trace.error;
-  if (state.silent) return `not known since ${formatTime(state.known, state.zone, 0).slice(11)}`;
-  if (!trace.history) return "loading …";
+  if (state.silent) return wordOf.notKnownSince(formatTime(state.known, state.zone, 0).slice(11));
+  if (!trace.history) return commonWords.loading;
   const gap = reading.gaps[0];
   if (gap) return `${wordOf.gap}: ${causeText(gap.cause)}`;
-  if (trace.history.truncated) return "too many samples for this range: zoom in to see the rest";
-  if (trace.kind === "unknown") return "nothing recorded yet";
+  if (trace.history.truncated) return wordOf.truncated;
+  if (trace.kind === "unknown") return plotWords.nothingRecorded;
   return firstText(trace, state) ?? trace.state ?? "";
 }
 
@@ -547,5 +545,5 @@ function noteText(trace: Trace, reading: Reading, state: PanelState): string {
 function firstText(trace: Trace, state: PanelState): string | null {
   const first = exactOf(trace.detail?.extent?.first ?? "");
   if (!first || floatOf(first) < state.range.to) return null;
-  return `nothing yet: the first sample is of ${formatInstant(first, state.zone, 0)}`;
+  return wordOf.firstLater(formatInstant(first, state.zone, 0));
 }

@@ -4,6 +4,7 @@ import { valueRange } from "./axis.ts";
 import type { Look } from "./look.ts";
 import type { Range } from "./state.ts";
 import { extremesOf, unitsOf, type Trace } from "./trace.ts";
+import { plotWords as words } from "./words.ts";
 
 /** A value axis. */
 export interface ValueScale {
@@ -120,7 +121,7 @@ function widened([low, high]: [number, number]): [number, number] {
 
 function join(scale: ValueScale, trace: Trace): void {
   scale.traces.push(trace);
-  if (unitsOf(trace) === "") scale.label = "no units";
+  if (unitsOf(trace) === "") scale.label = words.noUnits;
 }
 
 /** An axis has a pane of its own, unless one of its PVs is set to another, or to the right of the one before. */
@@ -175,5 +176,5 @@ function reachOf(scale: ValueScale, range: Range, held: ValueScale | undefined):
 
 /** What stands above an axis. */
 export function titleOf(scale: ValueScale): string {
-  return scale.log ? `${scale.label}, log` : scale.label;
+  return scale.log ? words.logarithmic(scale.label) : scale.label;
 }

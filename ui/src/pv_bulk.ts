@@ -55,7 +55,7 @@ export class Bulk {
         ? [this.button(words.details, { "data-show": "details" }, () => this.actions.details(names[0]!))]
         : []),
       h("a", { class: "button", href: plotOf(names) }, words.plot(Math.min(count, PLOTTED_MAX))),
-      this.button("✕", { "aria-label": words.unmark, title: `${words.unmark} ( Esc )` }, this.actions.unmark),
+      this.button("✕", { "aria-label": words.unmark, title: words.unmarkTitle }, this.actions.unmark),
     );
   }
 

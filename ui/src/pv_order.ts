@@ -3,6 +3,7 @@
 import { appliance, type Pv } from "./api.ts";
 import { numberOf } from "./decode.ts";
 import type { Sort } from "./pv_table.ts";
+import { manageWords as words } from "./words.ts";
 
 export const SORT_KEYS = ["name", "state", "since", "how", "type", "value", "rate", "bytes", "last"] as const;
 export type SortKey = (typeof SORT_KEYS)[number];
@@ -89,7 +90,7 @@ function keyOf(pv: Pv, key: SortKey, costs: Map<string, Cost>): number | string 
 
 /** `102.0 Hz`. */
 export function rateText(rate: number): string {
-  return rate === 0 ? "0 Hz" : rate < 0.01 ? "< 0.01 Hz" : `${rate.toFixed(rate < 1 ? 2 : 1)} Hz`;
+  return words.hertz(rate === 0 ? "0" : rate < 0.01 ? "< 0.01" : rate.toFixed(rate < 1 ? 2 : 1));
 }
 
 /** `16.7 MB`. */

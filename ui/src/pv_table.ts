@@ -11,7 +11,7 @@ import { rowOf } from "./pv_row.ts";
 import { PvRows } from "./pv_rows.ts";
 import type { Verb } from "./sheet_forms.ts";
 import type { Zone } from "./time.ts";
-import { manageWords as words } from "./words.ts";
+import { commonWords, manageWords as words } from "./words.ts";
 
 /** The last is there only where nobody answers for some PVs. */
 export const STATES: StateFilter[] = ["any", "connected", "disconnected", "searching", "paused", "unknown"];
@@ -99,7 +99,7 @@ export class PvTable {
     );
     this.scroller.append(h("div", { role: "rowgroup", class: "head-group" }, head), this.space);
     this.space.append(this.shown);
-    const csv = h("button", { type: "button", click: () => void this.csv() }, "CSV");
+    const csv = h("button", { type: "button", click: () => void this.csv() }, commonWords.csv);
     this.element = h(
       "div",
       { class: "pvs-part" },

@@ -7,7 +7,7 @@ import { findNotes, findViews, firstLine, type Note, type SavedView } from "./me
 import { checkFormula } from "./formula.ts";
 import { missingText } from "./missing.ts";
 import { isFormula } from "./source.ts";
-import { formulaWords, viewWords as words } from "./words.ts";
+import { findWords, formulaWords, viewWords as words } from "./words.ts";
 
 export interface SearchActions {
   /** Puts a PV on the plot, or takes it off. */
@@ -133,7 +133,7 @@ export class Search {
       else this.open(...lacks, this.nothingFound(match));
       return;
     }
-    const list = h("ul", { role: "listbox", id: "results", "aria-label": "PVs, views and notes found" });
+    const list = h("ul", { role: "listbox", id: "results", "aria-label": findWords.list });
     const pvs = this.results.filter((entry) => "pv" in entry).length;
     list.append(...this.results.map((entry, i) => this.entry(entry, i)));
     if (pvs < this.results.length)
@@ -141,7 +141,7 @@ export class Search {
         h("li", { role: "presentation", class: "found-head" }, words.found),
         list.children[pvs]!,
       );
-    const count = total > pvs ? `the first ${pvs} of ${total} PVs` : `${total} PVs`;
+    const count = total > pvs ? findWords.firstOf(pvs, total) : findWords.count(total);
     this.open(
       list,
       ...lacks,
@@ -149,7 +149,7 @@ export class Search {
         "div",
         { class: "foot" },
         h("span", {}, count),
-        h("span", {}, "Enter plots · Esc closes"),
+        h("span", {}, findWords.keys),
         this.viewsButton(),
         this.archiveButton(""),
       ),
@@ -159,25 +159,16 @@ export class Search {
 
   private nothingFound(match: string): HTMLElement {
     if (match === "") {
-      const how = h(
-        "span",
-        { class: "operates" },
-        "Name the first PVs and the archiver finds them on the network.",
-      );
-      return h(
-        "div",
-        { class: "hint" },
-        h("p", {}, "Nothing is archived yet. ", how),
-        this.archiveButton(""),
-      );
+      const how = h("span", { class: "operates" }, findWords.nameFirst);
+      return h("div", { class: "hint" }, h("p", {}, findWords.nothingArchived, how), this.archiveButton(""));
     }
-    const text = `No archived PV matches “${match}”. A fragment matches anywhere in a name; use * and ? as wildcards, or begin with ~ for a regular expression.`;
+    const text = findWords.noneMatches(match);
     const canBeName = !/[*?~\s]/.test(match);
     return h("div", { class: "hint" }, h("p", {}, text), this.archiveButton(canBeName ? match : ""));
   }
 
   private archiveButton(name: string): HTMLElement {
-    const text = name === "" ? "Archive new PVs …" : `Archive “${name}” …`;
+    const text = name === "" ? findWords.archiveNew : findWords.archive(name);
     const click = () => {
       this.input.blur();
       this.actions.archive(name);
@@ -228,7 +219,7 @@ export class Search {
     const kind = kindOf(pv.type);
     const isLong = kind === "array" || kind === "structure";
     const text = isLong ? (pv.type ?? "") : formatValue(pv.last?.value ?? null, kind, null);
-    const value = pv.last ? text : "no value yet";
+    const value = pv.last ? text : findWords.noValue;
     const severity = pv.last ? severityOf(pv.last.severity) : 0;
     return h(
       "li",

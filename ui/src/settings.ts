@@ -4,7 +4,7 @@ import { byId, h } from "./dom.ts";
 import { COLOURS, PLAIN, readFix, type Join, type Look, type Side } from "./look.ts";
 import { isPv, titleOfName } from "./source.ts";
 import type { Palette } from "./style.ts";
-import { settingsWords as words } from "./words.ts";
+import { commonWords, settingsWords as words } from "./words.ts";
 
 export interface SettingsActions {
   look(name: string): Look;
@@ -35,7 +35,7 @@ export class Settings {
     const set = (change: Partial<Look>) => this.actions.set(name, { ...this.actions.look(name), ...change });
     const close = h(
       "button",
-      { type: "button", "aria-label": "Close", click: () => this.dialog.close() },
+      { type: "button", "aria-label": commonWords.close, click: () => this.dialog.close() },
       "✕",
     );
     const reset = () => {
@@ -62,7 +62,7 @@ export class Settings {
         ),
         choice(
           words.width,
-          Object.fromEntries(WIDTHS.map((width) => [String(width), `${width} px`])),
+          Object.fromEntries(WIDTHS.map((width) => [String(width), words.pixels(width)])),
           String(look.width ?? 1.5),
           (width) => set({ width: Number(width) === 1.5 ? null : Number(width) }),
         ),

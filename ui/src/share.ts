@@ -9,7 +9,7 @@ import { toQuery, type Range, type View } from "./state.ts";
 import { formatTime, iso } from "./time.ts";
 import type { Trace } from "./trace.ts";
 import { viewSaver } from "./view_saver.ts";
-import { shareWords as words } from "./words.ts";
+import { commonWords, shareWords as words } from "./words.ts";
 
 export interface Shared {
   view: View;
@@ -38,7 +38,7 @@ export class Share {
     this.said.textContent = "";
     const close = h(
       "button",
-      { type: "button", "aria-label": "Close", click: () => this.dialog.close() },
+      { type: "button", "aria-label": commonWords.close, click: () => this.dialog.close() },
       "✕",
     );
     const head = h("header", {}, h("h2", { id: "share-title" }, words.title), close);

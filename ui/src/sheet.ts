@@ -1,7 +1,7 @@
 // The sheet of an order over many PVs: what it would do, to how many and which, what follows, then the button; afterwards what came of it, and undo.
 
 import { ApiError, renamePv } from "./api.ts";
-import { byId, counted, h, setText } from "./dom.ts";
+import { byId, h, setText } from "./dom.ts";
 import {
   foresee,
   foreseeUndo,
@@ -20,7 +20,7 @@ import {
 import { bytesText } from "./pv_order.ts";
 import { formOf, type Form, type Renaming, type Verb } from "./sheet_forms.ts";
 import { formatTime, type Zone } from "./time.ts";
-import { pvsText, sheetWords as words } from "./words.ts";
+import { commonWords, pvsText, sheetWords as words } from "./words.ts";
 
 /** So many names are told. */
 const NAMES_TOLD = 3;
@@ -132,7 +132,11 @@ export class Sheet {
   }
 
   private close(): HTMLElement {
-    return h("button", { type: "button", "aria-label": "Close", click: () => this.dialog.close() }, "✕");
+    return h(
+      "button",
+      { type: "button", "aria-label": commonWords.close, click: () => this.dialog.close() },
+      "✕",
+    );
   }
 
   private form(
@@ -297,7 +301,11 @@ export class Sheet {
   }
 
   private hide(): HTMLElement {
-    return h("button", { type: "button", "aria-label": "Close", click: () => (this.bar.hidden = true) }, "✕");
+    return h(
+      "button",
+      { type: "button", "aria-label": commonWords.close, click: () => (this.bar.hidden = true) },
+      "✕",
+    );
   }
 
   private dayOf(time: string): string {
@@ -333,7 +341,7 @@ function refusedList(refused: Moved[]): HTMLElement {
       h("li", {}, h("b", {}, name), ` ${message ?? words.because(status)}`),
     );
   const rest = refused.length - lines.length;
-  if (rest > 0) lines.push(h("li", {}, `and ${counted(rest)} more`));
+  if (rest > 0) lines.push(h("li", {}, commonWords.andMore(rest)));
   return h("ul", {}, ...lines);
 }
 
@@ -341,7 +349,7 @@ function whichText(names: string[]): string {
   if (names.length === 0) return words.toNone;
   const told = names.slice(0, NAMES_TOLD).join(", ");
   const rest = names.length - NAMES_TOLD;
-  return `${pvsText(names.length)}: ${told}${rest > 0 ? ` and ${counted(rest)} more` : ""}`;
+  return `${pvsText(names.length)}: ${told}${rest > 0 ? ` ${commonWords.andMore(rest)}` : ""}`;
 }
 
 function sentence(error: unknown): string {

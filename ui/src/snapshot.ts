@@ -10,7 +10,7 @@ import { partParams, rememberPart } from "./part.ts";
 import { rowsAt, rowsBetween, shownRows, type Shown, type SnapshotRow } from "./snapshot_rows.ts";
 import { snapshotTable } from "./snapshot_table.ts";
 import { iso, type Zone } from "./time.ts";
-import { snapshotWords as words } from "./words.ts";
+import { commonWords, snapshotWords as words } from "./words.ts";
 
 /** More PVs are not compared at once: nobody reads so many rows. */
 const PVS_MAX = 2000;
@@ -105,7 +105,7 @@ export class Snapshot {
 
   start(): void {
     this.root.hidden = false;
-    document.title = `${words.title} · pvark`;
+    document.title = commonWords.pageTitle(words.title);
     const params = partParams();
     const names = params.getAll("pv").filter((name) => name !== "");
     this.takeNames(names.length > 0 ? names : null, params.get("match") ?? "");

@@ -1,6 +1,7 @@
 // What a row of the view stands for, by its name: a PV, a PV as it was at another time, laid over, or a formula over PVs.
 
 import { fieldsOf, momentOf } from "./time.ts";
+import { timeWords as words } from "./words.ts";
 
 export type Source =
   | { kind: "pv"; pv: string }
@@ -36,22 +37,12 @@ export function overName(pv: string, by: string): string | null {
   return source.kind === "over" && Number.parseFloat(source.by) > 0 ? name : null;
 }
 
-const UNITS: Record<string, string> = {
-  mo: "month",
-  y: "year",
-  w: "week",
-  d: "day",
-  h: "hour",
-  min: "minute",
-  s: "second",
-};
-
 /** What is written for people. */
 export function titleOfName(name: string): string {
   const source = sourceOf(name);
   if (source.kind !== "over") return name;
   const [, count, unit] = /^([\d.]+)(\w+)$/.exec(source.by)!;
-  return `${source.pv}, ${count} ${UNITS[unit!]}${count === "1" ? "" : "s"} earlier`;
+  return words.earlier(source.pv, count!, unit!);
 }
 
 const SECONDS: Record<string, number> = { w: 604_800, d: 86_400, h: 3600, min: 60, s: 1 };

@@ -3,7 +3,7 @@
 import { ApiError, getStatus, isBarred, type Status } from "./api.ts";
 import { byId, counted, h, setText } from "./dom.ts";
 import { formatTime, type Zone } from "./time.ts";
-import { chipText } from "./words.ts";
+import { chipText, statusWords as words } from "./words.ts";
 
 const POLL_MILLIS = 5000;
 const POLL_LOST_MILLIS = 2000;
@@ -74,7 +74,7 @@ export class StatusLine {
     this.isResting = true;
     window.clearTimeout(this.polling);
     this.showUnknown();
-    setText(this.connection, `Nothing is known since ${this.since()}`);
+    setText(this.connection, words.unknownSince(this.since()));
     this.connection.dataset.level = "bad";
   }
 
@@ -114,12 +114,12 @@ export class StatusLine {
     this.counts.dataset.level = missing > 0 ? "warn" : "ok";
     this.showChip(chipText(total, missing), missing > 0 ? "warn" : "ok", countsText(status.pvs));
     const lag = status.durable.lag;
-    setText(this.durable, lag > 0 ? `${lag} samples on their way to disk` : "all samples on disk");
+    setText(this.durable, lag > 0 ? words.lag(lag) : words.allOnDisk);
     this.problems.replaceChildren(...status.problems.map((problem) => h("li", {}, problem)));
     this.problems.hidden = status.problems.length === 0;
-    this.connection.title = `pvark ${status.version}, running since ${status.started}`;
+    this.connection.title = words.running(status.version, status.started);
     this.connection.dataset.level = "ok";
-    setText(this.connection, "Archiver connected");
+    setText(this.connection, words.connected);
     this.lostBar.hidden = true;
     this.listener(status);
     if (this.lostAt === null) return;
@@ -133,16 +133,13 @@ export class StatusLine {
     this.showUnknown();
     this.connection.dataset.level = "bad";
     // Who is not let in hears of it where they can log in.
-    if (isBarred(error)) return setText(this.connection, `Nothing is known since ${this.since()}`);
+    if (isBarred(error)) return setText(this.connection, words.unknownSince(this.since()));
     setText(this.connection, "");
     document.body.classList.add("is-lost");
     const isRefusal = error instanceof ApiError && error.code !== "unreachable";
-    const reason = isRefusal ? error.sentence : "it does not answer";
+    const reason = isRefusal ? error.sentence : words.noAnswer;
     this.lostBar.hidden = false;
-    setText(
-      this.lostBar,
-      `No archiver since ${this.since()}: ${reason}. Trying again; what is shown may be out of date.`,
-    );
+    setText(this.lostBar, words.lost(this.since(), reason));
   }
 
   /** What it last said of its PVs and its disk need not be so any more. */
@@ -151,9 +148,9 @@ export class StatusLine {
       this.lostAt = this.heardAt;
       this.lost();
     }
-    setText(this.counts, "PVs: not known");
+    setText(this.counts, words.pvsUnknown);
     this.counts.dataset.level = "";
-    this.showChip(`silent since ${this.since()}`, "bad", "The archiver does not answer");
+    this.showChip(words.silentSince(this.since()), "bad", words.silent);
     setText(this.durable, "");
   }
 
@@ -171,12 +168,12 @@ export class StatusLine {
 /** What is well is one number; what is not comes first, and says how it is not. */
 function countsText({ total, connected, disconnected, searching, paused }: Status["pvs"]): string {
   const lost = disconnected + searching;
-  const rest = paused > 0 ? `, ${counted(paused)} paused` : "";
-  if (lost === 0) return `${counted(total)} PVs: ${counted(connected)} connected${rest}`;
+  const rest = paused > 0 ? words.paused(counted(paused)) : "";
+  if (lost === 0) return words.well(counted(total), counted(connected), rest);
   const parts = [
     [disconnected, "disconnected"],
     [searching, "searching"],
   ] as const;
   const told = parts.filter(([count]) => count > 0).map(([count, word]) => `${counted(count)} ${word}`);
-  return `${counted(lost)} of ${counted(total)} PVs ${lost === 1 ? "is" : "are"} not connected: ${told.join(", ")}${rest}`;
+  return words.lostPvs(lost, total, told.join(", "), rest);
 }

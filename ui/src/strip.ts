@@ -9,6 +9,7 @@ import type { Scene } from "./plot.ts";
 import { panned, type Range } from "./state.ts";
 import { formatDuration, formatTime } from "./time.ts";
 import type { Trace } from "./trace.ts";
+import { plotWords as words } from "./words.ts";
 
 export interface StripActions {
   move(range: Range): void;
@@ -35,7 +36,7 @@ function firstOf(traces: Trace[]): Trace | undefined {
 
 export class OverviewStrip {
   private canvas = h("canvas");
-  private thumb = h("div", { class: "thumb", tabindex: "0", role: "slider", "aria-label": "Range shown" });
+  private thumb = h("div", { class: "thumb", tabindex: "0", role: "slider", "aria-label": words.rangeShown });
   private from = h("span");
   private middle = h("span");
   private to = h("span");
@@ -133,9 +134,9 @@ export class OverviewStrip {
     });
     const text = (at: number) => formatTime(at, scene.zone, 0).slice(0, 16);
     set(this.thumb, "aria-valuenow", String(Math.round(((a + b) / 2) * 100)));
-    set(this.thumb, "aria-valuetext", `${text(scene.range.from)} to ${text(scene.range.to)}`);
+    set(this.thumb, "aria-valuetext", words.fromTo(text(scene.range.from), text(scene.range.to)));
     setText(this.from, text(span.from));
-    setText(this.middle, `${formatDuration(Math.round(span.to - span.from))}, drag to move`);
+    setText(this.middle, words.dragToMove(formatDuration(Math.round(span.to - span.from))));
     setText(this.to, text(span.to));
   }
 

@@ -3,6 +3,8 @@
 // A moment on the wire is whole seconds and nanoseconds, and stays so wherever it is printed or sent back. As an
 // x coordinate it is one float of seconds, good to a quarter of a microsecond in this century: enough to draw.
 
+import { timeWords as words } from "./words.ts";
+
 export type Zone = "utc" | "local";
 
 /** A moment, exact: seconds since 1970 and the nanoseconds after them. */
@@ -107,7 +109,7 @@ export function formatTime(x: number, zone: Zone, digits: number): string {
 
 /** `45 s`, `3 min 20 s`, `2 d 4 h`: a length of time for people, in its two largest units. */
 export function formatDuration(seconds: number): string {
-  if (seconds < 1) return `${(seconds * 1000).toPrecision(3)} ms`;
+  if (seconds < 1) return words.millis((seconds * 1000).toPrecision(3));
   if (seconds < 60) return `${Number(seconds.toPrecision(3))} s`;
   const units: [string, number][] = [
     ["y", 31_557_600],

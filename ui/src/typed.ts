@@ -4,6 +4,7 @@
 
 import type { Range } from "./state.ts";
 import { fieldsOf, momentOf, type Fields, type Zone } from "./time.ts";
+import { timeWords as words } from "./words.ts";
 
 export type End = "from" | "to";
 
@@ -63,21 +64,20 @@ export function readRange(from: string | null, to: string | null, zone: Zone, no
   const end = blaming("to", () => read(to ?? "now", zone, now));
   if (isLength(end, "±")) {
     const middle = begin && blaming("to", () => fixed(begin, zone, now));
-    if (middle === null) throw new Refusal(`${to} goes around a moment: write one as the beginning.`, ["to"]);
+    if (middle === null) throw new Refusal(words.aroundNoBeginning(to!), ["to"]);
     return around(middle, end, zone);
   }
   if (begin && isLength(begin, "±")) {
     const middle = blaming("to", () => fixed(end, zone, now));
-    if (middle === null) throw new Refusal(`${from} goes around a moment: write one as the end.`, ["from"]);
+    if (middle === null) throw new Refusal(words.aroundNoEnd(from!), ["from"]);
     return around(middle, begin, zone);
   }
-  if (begin && isLength(begin, "+"))
-    throw new Refusal(`${from} counts from the beginning: write it as the end.`, ["from"]);
+  if (begin && isLength(begin, "+")) throw new Refusal(words.countsFromBeginning(from!), ["from"]);
   return inOrder(isLength(end, "+") ? after(begin, end) : before(begin, end));
 
   function after(begin: Typed | null, end: Length): Range {
     const start = begin && blaming("from", () => fixed(begin, zone, now));
-    if (start === null) throw new Refusal(`${to} counts from the beginning: write that too.`, ["to"]);
+    if (start === null) throw new Refusal(words.lacksBeginning(to!), ["to"]);
     return { from: start, to: blaming("to", () => moved(start, end, 1, zone)) };
   }
 
@@ -96,8 +96,8 @@ export function isNow(to: string | null): boolean {
 }
 
 function inOrder(range: Range): Range {
-  if (range.from > range.to) throw new Refusal("Begins after it ends.", ["from", "to"]);
-  if (range.from === range.to) throw new Refusal("Ends where it begins.", ["from", "to"]);
+  if (range.from > range.to) throw new Refusal(words.beginsAfterEnd, ["from", "to"]);
+  if (range.from === range.to) throw new Refusal(words.endsAtBeginning, ["from", "to"]);
   return range;
 }
 
@@ -155,8 +155,8 @@ function read(text: string, zone: Zone, now: number): Typed {
   }
   const date = DATE.exec(typed);
   if (date) return { at: dated(text.trim(), date, zone) };
-  if (typed === "") throw new Refusal("Not a time: nothing is written here.");
-  throw new Refusal(`Not a time: ${text.trim()}. Write 2026-11-20 21:19, 21:19, yesterday, -2 h or now.`);
+  if (typed === "") throw new Refusal(words.nothingWritten);
+  throw new Refusal(words.noTime(text.trim()));
 }
 
 function lengthOf(sign: Length["sign"], parts: string): Length {
@@ -165,7 +165,7 @@ function lengthOf(sign: Length["sign"], parts: string): Length {
     const months = UNIT_MONTHS[unit!];
     if (months === undefined) length.seconds += Number(count) * UNIT_SECONDS[unit!]!;
     else if (/^\d+$/.test(count!)) length.months += Number(count) * months;
-    else throw new Refusal(`Not a time: ${count} ${unit}. Months and years are whole.`);
+    else throw new Refusal(words.partOfMonth(count, unit));
   }
   return length;
 }
@@ -173,8 +173,8 @@ function lengthOf(sign: Length["sign"], parts: string): Length {
 /** The moment of a date, with or without a clock and a zone of its own. */
 function dated(text: string, found: RegExpExecArray, zone: Zone): number {
   const [year, month, day] = found.slice(1, 4).map(Number) as [number, number, number];
-  if (month < 1 || month > 12) throw new Refusal(`Not a time: ${text} has month ${month}.`);
-  if (day < 1 || day > daysIn(year, month)) throw new Refusal(`Not a time: ${text} has day ${day}.`);
+  if (month < 1 || month > 12) throw new Refusal(words.wrongMonth(text, month));
+  if (day < 1 || day > daysIn(year, month)) throw new Refusal(words.wrongDay(text, day));
   const date = { year, month, day, hour: 0, minute: 0, second: 0 };
   const own = found[8] ?? found[9];
   const at = onDay(text, date, found.slice(4, 8), own === undefined ? zone : "utc");
@@ -184,7 +184,7 @@ function dated(text: string, found: RegExpExecArray, zone: Zone): number {
 /** Seconds that `+02:00`, `-0500` or `02:00` is ahead of UTC. */
 function offsetOf(text: string, zone: string): number {
   const [hours, minutes] = zone.replace(/\D/g, "").match(/../g)!.map(Number) as [number, number];
-  if (hours > 23 || minutes > 59) throw new Refusal(`Not a time: ${text} has a zone of ${hours} h.`);
+  if (hours > 23 || minutes > 59) throw new Refusal(words.wrongZone(text, hours));
   return (zone.startsWith("-") ? -1 : 1) * (hours * 3600 + minutes * 60);
 }
 
@@ -197,9 +197,9 @@ function onDay(text: string, day: Fields, clock: (string | undefined)[], zone: Z
     number,
   ];
   const isEndOfDay = hour === 24 && minute + second + fraction === 0;
-  if (hour > 23 && !isEndOfDay) throw new Refusal(`Not a time: ${text} has hour ${hour}.`);
-  if (minute > 59) throw new Refusal(`Not a time: ${text} has minute ${minute}.`);
-  if (second > 59) throw new Refusal(`Not a time: ${text} has second ${second}.`);
+  if (hour > 23 && !isEndOfDay) throw new Refusal(words.wrongHour(text, hour));
+  if (minute > 59) throw new Refusal(words.wrongMinute(text, minute));
+  if (second > 59) throw new Refusal(words.wrongSecond(text, second));
   return zoned({ ...day, hour, minute, second }, zone) + fraction;
 }
 
@@ -214,5 +214,5 @@ function zoned(fields: Fields, zone: Zone): number {
 
 function within(at: number): number {
   if (at >= Date.UTC(YEAR_MIN) / 1000 && at < Date.UTC(YEAR_MAX + 1) / 1000) return at;
-  throw new Refusal(`Not a time: years go from ${YEAR_MIN} to ${YEAR_MAX}.`);
+  throw new Refusal(words.wrongYear(YEAR_MIN, YEAR_MAX));
 }

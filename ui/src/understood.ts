@@ -3,9 +3,9 @@
 import type { Span } from "./state.ts";
 import { fieldsOf, formatDuration, formatTime, zoneName, type Zone } from "./time.ts";
 import type { Refusal } from "./typed.ts";
+import { timeWords as words } from "./words.ts";
 
 const [HOUR, DAY] = [3600, 86_400];
-const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
 /** `Tue 2026-11-24 08:00:00 – now, 25 h · UTC`; the day of the end is said only where it is another one. */
 export function spanText(span: Span, zone: Zone, now: number): string {
@@ -21,7 +21,7 @@ export function spanText(span: Span, zone: Zone, now: number): string {
 /** Why times are not taken, with the field at fault where it is one of the two. */
 export function refusalText({ message, ends }: Refusal): string {
   const [end, other] = ends;
-  return end === undefined || other !== undefined ? message : `${end === "from" ? "From" : "To"}: ${message}`;
+  return end === undefined || other !== undefined ? message : `${words.ends[end]}: ${message}`;
 }
 
 /** How long before now, in words that can be typed again and mean the same: no years, which the calendar counts. */
@@ -38,7 +38,7 @@ const DAY_LETTERS = 14;
 function momentText(at: number, zone: Zone, digits: number): string {
   const { year, month, day } = fieldsOf(at, zone);
   const weekday = new Date(Date.UTC(year, month - 1, day)).getUTCDay();
-  return `${DAYS[weekday]} ${formatTime(at, zone, digits)}`;
+  return `${words.days[weekday]} ${formatTime(at, zone, digits)}`;
 }
 
 function isSameDay(from: string, to: string): boolean {
@@ -49,5 +49,5 @@ function isSameDay(from: string, to: string): boolean {
 function lengthText(seconds: number): string {
   if (seconds <= DAY || seconds >= 2 * DAY) return formatDuration(seconds);
   const minutes = Math.floor((seconds % HOUR) / 60);
-  return `${Math.floor(seconds / HOUR)} h${minutes > 0 ? ` ${minutes} min` : ""}`;
+  return words.hoursAnd(Math.floor(seconds / HOUR), minutes);
 }

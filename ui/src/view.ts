@@ -13,6 +13,7 @@ import { NoArrow, readArrow } from "./arrow.ts";
 import { decodeGaps, exactOf, numberOf, severityOf, type Bins, type Gap } from "./decode.ts";
 import type { Range } from "./state.ts";
 import { iso } from "./time.ts";
+import { answerWords as words } from "./words.ts";
 
 /** What an answer says of one PV. */
 export interface Viewed {
@@ -69,15 +70,15 @@ export async function getView(
     const { metadata, batches } = readArrow(await response.arrayBuffer());
     const told = JSON.parse(metadata.get("pvs") ?? "[]") as (Told | Untold)[];
     if (told.length !== names.length || batches.length !== names.length)
-      throw new NoArrow(`${batches.length} PVs came where ${names.length} were asked for`);
+      throw new NoArrow(words.otherCount(batches.length, names.length));
     return told.map((of, i) =>
       "unanswered" in of
-        ? new ApiError("store_refused", `nobody answers for it at present: ${of.unanswered}`, null)
+        ? new ApiError("store_refused", words.nobody(of.unanswered), null)
         : viewedOf(of, batches[i]!),
     );
   } catch (error) {
     if (error instanceof NoArrow || error instanceof SyntaxError)
-      throw new ApiError("broken", `the archiver's answer cannot be read: ${error.message}`, null);
+      throw new ApiError("broken", words.unreadable(error.message), null);
     throw error;
   }
 }
@@ -85,7 +86,7 @@ export async function getView(
 function viewedOf(told: Told, columns: Map<string, Float64Array>): Viewed {
   const column = (name: string) => {
     const found = columns.get(name);
-    if (!found) throw new NoArrow(`the bins have no column ${name}`);
+    if (!found) throw new NoArrow(words.noColumn(name));
     return found;
   };
   const count = column("count");

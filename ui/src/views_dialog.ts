@@ -3,7 +3,7 @@
 import { ApiError } from "./api.ts";
 import { byId, h, setText } from "./dom.ts";
 import { changeView, findViews, linkOf, removeView, saveView, type SavedView } from "./memos.ts";
-import { viewWords as words } from "./words.ts";
+import { commonWords, viewWords as words } from "./words.ts";
 
 export interface ViewsActions {
   open(view: SavedView): void;
@@ -32,7 +32,7 @@ export class ViewsDialog {
   constructor(private actions: ViewsActions) {
     const close = h(
       "button",
-      { type: "button", "aria-label": "Close", click: () => this.dialog.close() },
+      { type: "button", "aria-label": commonWords.close, click: () => this.dialog.close() },
       "✕",
     );
     this.dialog.append(

@@ -98,7 +98,7 @@ export class Wall {
     });
     setText(this.date, day);
     const isUtc = zoneName(now, zone) === "UTC";
-    setText(this.second, silent ? "" : isUtc ? "UTC" : `${formatTime(now, "utc", 0).slice(11)} UTC`);
+    setText(this.second, silent ? "" : isUtc ? words.utc : words.inUtc(formatTime(now, "utc", 0).slice(11)));
   }
 
   /** The PV that is worst off, for how long, and how many are beside it. */

@@ -145,7 +145,7 @@ export class Waveform {
     this.asking = controller;
     try {
       const samples = decodeSamples(await getSampleAt(this.trace.name, at, controller.signal));
-      if (samples.x.length === 0) this.say("no sample before this moment");
+      if (samples.x.length === 0) this.say(words.noSample);
       else this.showRow(samples, 0, zone, palette);
     } catch (error) {
       if (!isAbort(error)) this.say(error instanceof ApiError ? error.sentence : String(error));
@@ -281,8 +281,7 @@ export class Waveform {
     }
     this.clear();
     const text = JSON.stringify(value, null, 2);
-    const cut =
-      text.length > JSON_CHARACTERS_MAX ? `${text.slice(0, JSON_CHARACTERS_MAX)}\n… cut here` : text;
+    const cut = text.length > JSON_CHARACTERS_MAX ? words.cutHere(text.slice(0, JSON_CHARACTERS_MAX)) : text;
     this.body.replaceChildren(h("pre", { tabindex: "0" }, cut));
   }
 

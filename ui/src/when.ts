@@ -13,7 +13,7 @@ import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
 import { floatOf, formatDuration, formatTime, iso, type Zone } from "./time.ts";
 import { readRange, Refusal } from "./typed.ts";
-import { whenWords as words } from "./words.ts";
+import { commonWords, whenWords as words } from "./words.ts";
 import { yearStrips } from "./when_years.ts";
 
 /** More rows nobody reads; all stand in the file. */
@@ -61,7 +61,7 @@ export class When {
     role: "region",
     "aria-label": words.results,
   });
-  private csv = h("button", { type: "button", hidden: true, click: () => this.save() }, "CSV");
+  private csv = h("button", { type: "button", hidden: true, click: () => this.save() }, commonWords.csv);
   private asking: AbortController | null = null;
   private found: Found[] = [];
   private unknown: Range[] = [];
@@ -111,7 +111,7 @@ export class When {
 
   start(): void {
     this.root.hidden = false;
-    document.title = `${words.title} · pvark`;
+    document.title = commonWords.pageTitle(words.title);
     const params = partParams();
     const names = params.getAll("pv");
     this.from.read(params.get("from"), "-1y");

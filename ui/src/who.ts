@@ -1,15 +1,9 @@
 // Who one is and what one may, in words. What is said here is computed from the archiver's answer alone.
 
 import type { Me, Right } from "./api.ts";
+import { loginWords as words } from "./words.ts";
 
 const RIGHTS: Right[] = ["read", "operate", "administer"];
-
-/** What each right adds to the one before it. */
-const VERBS: Record<Right, string[]> = {
-  read: ["read"],
-  operate: ["pause", "resume", "add"],
-  administer: ["remove", "rename"],
-};
 
 /** More patterns than this are counted, not listed. */
 const PATTERNS_TOLD_MAX = 8;
@@ -38,50 +32,50 @@ export function nameOf(me: Me): string {
 export function howText(me: Me): string {
   switch (me.how) {
     case "oidc":
-      return `a login with ${me.login.oidc ?? "the OpenID provider"}`;
+      return words.byOidc(me.login.oidc ?? words.someProvider);
     case "ldap":
-      return "a login by name and password";
+      return words.byPassword;
     case "certificate":
-      return "the certificate that this browser shows";
+      return words.byCertificate;
     case "token":
-      return "a token";
+      return words.byToken;
     case "proxy":
-      return "what the proxy in front of the archiver says";
+      return words.byProxy;
     case "local":
-      return "a user of the archiver’s machine";
+      return words.byMachine;
     default:
-      return "nothing: nobody has logged in here";
+      return words.byNothing;
   }
 }
 
 /** What one may do, a line for each kind of PVs: “read all PVs”, “pause, resume and add SR*”. */
 export function mayTexts(me: Me): string[] {
-  const lines = me.all === null ? [] : [`${verbs(null, me.all)} all PVs`];
+  const lines = me.all === null ? [] : [words.allPvs(verbs(null, me.all))];
   for (const right of RIGHTS) {
     const patterns = me.some.filter((scope) => scope.right === right).flatMap((scope) => scope.pvs);
     if (patterns.length > 0 && !reaches(me.all, right))
       lines.push(`${verbs(me.all, right)} ${listed(patterns)}`);
   }
-  return lines.length > 0 ? lines : ["nothing"];
+  return lines.length > 0 ? lines : [words.nothing];
 }
 
 /** What this address keeps from everybody, where that may be what keeps it from who asks. */
 export function hereText(me: Me): string | null {
   if (me.here === "administer" || me.most !== me.here) return null;
-  return `At this address nobody may do more than ${verbs(null, me.here)}.`;
+  return words.mostHere(verbs(null, me.here));
 }
 
 /** The verbs from above one right up to another. */
 function verbs(above: Right | null, right: Right): string {
   const steps = RIGHTS.slice(above === null ? 0 : RIGHTS.indexOf(above) + 1, RIGHTS.indexOf(right) + 1);
-  const words = steps.flatMap((step) => VERBS[step]);
-  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+  const verbs = steps.flatMap((step) => words.verbs[step]);
+  return verbs.length < 2 ? verbs.join("") : words.and(verbs.slice(0, -1).join(", "), verbs.at(-1)!);
 }
 
 function listed(patterns: string[]): string {
   const told = [...new Set(patterns)];
   const rest = told.length - PATTERNS_TOLD_MAX;
-  return `${told.slice(0, PATTERNS_TOLD_MAX).join(", ")}${rest > 0 ? ` and ${rest} more patterns` : ""}`;
+  return `${told.slice(0, PATTERNS_TOLD_MAX).join(", ")}${rest > 0 ? words.morePatterns(rest) : ""}`;
 }
 
 /** Where to go after a login: a path of ours, whatever a link says. */

@@ -5,6 +5,7 @@ import { exactOf } from "./decode.ts";
 import { h } from "./dom.ts";
 import type { Range } from "./state.ts";
 import { floatOf, formatDuration, formatTime, type Zone } from "./time.ts";
+import { commonWords, whyWords as words } from "./words.ts";
 
 /** More reasons than this are counted, not listed. */
 const REASONS_LISTED_MAX = 50;
@@ -23,13 +24,13 @@ export async function whySection(name: string, detail: PvDetail, context: WhyCon
   const told = await getWhy(name, context.range);
   const items = told.reasons.slice(0, REASONS_LISTED_MAX).map((reason) => item(reason, context));
   const rest = told.reasons.length - items.length;
-  if (rest > 0) items.push(h("li", {}, `and ${rest} more`));
+  if (rest > 0) items.push(h("li", {}, commonWords.andMore(rest)));
   const range = extentText(context.range.from, context.range.to, context.zone);
   const lines = [nowText(told, context), told.text, outsideText(detail, told, context)];
   return h(
     "section",
     { id: "why", "data-complete": told.complete },
-    h("h3", {}, `Is everything here? ${range}`),
+    h("h3", {}, words.title(range)),
     ...lines.filter((line) => line !== null).map((line) => h("p", {}, line)),
     items.length > 0 ? h("ul", { class: "gaps" }, ...items) : null,
   );
@@ -40,9 +41,9 @@ function nowText(told: Explanation, { zone, now }: WhyContext): string | null {
   if (!told.now) return null;
   const { connection, since, server, refusal } = told.now;
   const at = Date.parse(since) / 1000;
-  const length = Number.isFinite(at) ? ` since ${formatTime(at, zone, 0)} (${formatDuration(now - at)})` : "";
-  const by = server ? `, served by ${server}` : "";
-  return `Now: ${connection}${length}${by}${refusal ? `. The IOC says: ${refusal}` : ""}.`;
+  const length = Number.isFinite(at) ? words.since(formatTime(at, zone, 0), formatDuration(now - at)) : "";
+  const by = server ? words.servedBy(server) : "";
+  return words.now(connection, length, by, refusal ? words.iocSays(refusal) : "");
 }
 
 /** Of a range without samples: where there are some. */
@@ -50,9 +51,9 @@ function outsideText(detail: PvDetail, told: Explanation, context: WhyContext): 
   if (told.samples > 0) return null;
   const first = exactOf(detail.extent?.first ?? "");
   const last = exactOf(detail.extent?.last ?? "");
-  if (!first || !last) return "Nothing was ever recorded of this PV.";
+  if (!first || !last) return words.nothingEver;
   const text = (moment: typeof first) => formatTime(floatOf(moment), context.zone, 0);
-  return `The first sample is of ${text(first)}, the last of ${text(last)}.`;
+  return words.extent(text(first), text(last));
 }
 
 function item(reason: Reason, { range, zone }: WhyContext): HTMLElement {

@@ -1,4 +1,6 @@
-// What the page says in English, for what came with its panel, its keys and the page for whoever runs the archiver.
+// What the page says in English: every text that a person reads stands here, by the screen on which it is read.
+//
+// The texts of parts that come later are here too: all of them together are less than a tenth of the first load.
 
 export const wordOf = {
   hihi: "HIHI",
@@ -27,6 +29,17 @@ export const wordOf = {
   writeTitle: "Note on the cursor, or from A to B ( n )",
   read: "Read",
   readNote: (text: string) => `Read the note “${text}”`,
+  whyTitle: (name: string) => `Why is there no data of ${name}, or not all? ( y )`,
+  archive: (name: string) => `Archive ${name}`,
+  archiveIt: "archive it …",
+  settingsOf: (name: string) => `Settings of ${name} ( m )`,
+  remove: (name: string) => `Remove ${name}`,
+  span: (min: string, max: string, mean: string) => `${min} … ${max}, mean ${mean}`,
+  seeBelow: "see below",
+  notKnownSince: (time: string) => `not known since ${time}`,
+  truncated: "too many samples for this range: zoom in to see the rest",
+  firstLater: (time: string) => `nothing yet: the first sample is of ${time}`,
+  turn: (name: string, isHidden: boolean) => `${isHidden ? "Show" : "Hide"} ${name}`,
 } as const;
 
 /** `1 PV`, `4,977 PVs`. */
@@ -83,10 +96,12 @@ export const settingsWords = {
   noLength: "Lengths are written as 3d, 8h, 2w, 1mo, 1y.",
   reset: "As without settings",
   done: "Done",
+  pixels: (width: number) => `${width} px`,
 } as const;
 
 /** The page for whoever runs the archiver. */
 export const manageWords = {
+  hertz: (rate: string) => `${rate} Hz`,
   parts: {
     pvs: "PVs",
     iocs: "IOCs",
@@ -203,6 +218,7 @@ export const manageWords = {
       `${from}find PVs here, mark them, and pause, resume or remove them; new ones come by “Add”.`,
     ];
   },
+  unmarkTitle: "Mark none ( Esc )",
 } as const;
 
 /** Waveforms. */
@@ -224,10 +240,14 @@ export const waveWords = {
     `${name} from ${from} to ${to}, its elements by colour`,
   chartLabel: (name: string, elements: number) =>
     `${name}, ${elements} elements; arrows read them one by one`,
+  noSample: "no sample before this moment",
+  cutHere: (text: string) => `${text}\n… cut here`,
 } as const;
 
 /** The wall. */
 export const wallWords = {
+  utc: "UTC",
+  inUtc: (clock: string) => `${clock} UTC`,
   title: "pvark, on a wall",
   noClock: "–:–:–",
   silent: (since: string) =>
@@ -894,3 +914,574 @@ export const elsewhereWords = {
   goOn: "The other nodes of the cluster have all PVs, and the same view:",
   at: (node: string) => `go on at ${node}`,
 };
+
+const LENGTH_UNITS: Record<string, string> = {
+  mo: "month",
+  y: "year",
+  w: "week",
+  d: "day",
+  h: "hour",
+  min: "minute",
+  s: "second",
+};
+
+/** The dialog that adds PVs, and how far they are. */
+export const archiveWords = {
+  noName: "Name at least one PV.",
+  wrongPeriod: "The period must be a number of seconds above 0.",
+  asking: (pvs: string) => `Asking the archiver for ${pvs} PVs …`,
+  plotThem: "Plot them",
+  isConnected: "is connected and archived",
+  firsts: "PVs with a first value",
+  allFirst: (pvs: string) => `All ${pvs} have a first value.`,
+  someFirst: (there: string, pvs: string) => `${there} of ${pvs} have a first value`,
+  waiting: (there: string, count: string, names: string) => `${there}, ${count} wait for an IOC${names}`,
+  became: {
+    added: "is asked for; waits for an IOC",
+    already_archived: "was being archived already",
+    changed: "is being archived another way now",
+    refused: "was refused",
+  },
+  /** The same of many, behind their number. */
+  becameMany: {
+    added: "are asked for",
+    already_archived: "were being archived already",
+    changed: "are being archived another way now",
+    refused: "were refused",
+  },
+} as const;
+
+/** What stands in more than one place. */
+export const commonWords = {
+  name: "pvark",
+  plotIt: "Plot it",
+  andMore: (count: number) => `and ${count.toLocaleString("en")} more`,
+  loading: "loading …",
+  close: "Close",
+  none: "none",
+  csv: "CSV",
+  pageTitle: (part: string) => `${part} · pvark`,
+} as const;
+
+/** What is wrong with an answer of the archiver, or with there being none. */
+export const answerWords = {
+  brokenOff: "the archiver broke off its answer",
+  none: "the archiver does not answer",
+  notJson: (status: number) => `the archiver's answer (HTTP ${status}) is not JSON`,
+  status: (status: number) => `HTTP ${status}`,
+  noStream: "the stream of bins is cut off, or is none",
+  noBeginning: "a message of the stream of bins has no beginning",
+  noHeader: "a message of the stream of bins has no header",
+  streamCut: "the stream of bins is cut off",
+  noEnd: "the stream of bins has no end",
+  wrongType: (column: string) => `the column ${column} is of a type that bins have not`,
+  compressed: "the stream of bins is compressed",
+  otherColumns: "a batch of bins has not the columns of its schema",
+  columnCut: (column: string) => `the column ${column} is cut off`,
+  otherCount: (came: number, asked: number) => `${came} PVs came where ${asked} were asked for`,
+  nobody: (reason: string) => `nobody answers for it at present: ${reason}`,
+  unreadable: (reason: string) => `the archiver's answer cannot be read: ${reason}`,
+  noColumn: (column: string) => `the bins have no column ${column}`,
+} as const;
+
+/** The plot: its bands, gaps, its overview, and what is said where nothing is drawn. */
+export const plotWords = {
+  noSamples: (name: string) => `${name}: no samples`,
+  severalStates: " several states,",
+  gapSince: (time: string, length: string) => `since ${time} (${length})`,
+  samplesLost: (count: number) => `, ${count} samples lost`,
+  recordedAgain: "recorded again",
+  notArchived: "not in this archive",
+  allHidden: "All PVs are hidden.",
+  nothingToDraw: "Nothing to draw in this range",
+  nothingRecorded: "nothing recorded yet",
+  samplesFrom: (from: string, to: string) => `samples from ${from} to ${to}`,
+  loadingOf: (busy: number, shown: number) => `loading ${busy} of ${shown}`,
+  noUnits: "no units",
+  logarithmic: (label: string) => `${label}, log`,
+  rangeShown: "Range shown",
+  fromTo: (from: string, to: string) => `${from} to ${to}`,
+  dragToMove: (range: string) => `${range}, drag to move`,
+  noOther: (what: "gap" | "event", where: "later" | "earlier") => `No ${where} ${what} in this range`,
+} as const;
+
+/** Times as they are typed, how they are read, and why they are not. */
+export const timeWords = {
+  utc: "UTC",
+  /** Lengths of time. */
+  millis: (count: string) => `${count} ms`,
+  hoursAnd: (hours: number, minutes: number) => `${hours} h${minutes > 0 ? ` ${minutes} min` : ""}`,
+  untilNow: (ago: string) => `${ago} – now`,
+  range: (text: string) => `Range: ${text}`,
+  aroundNoBeginning: (text: string) => `${text} goes around a moment: write one as the beginning.`,
+  aroundNoEnd: (text: string) => `${text} goes around a moment: write one as the end.`,
+  countsFromBeginning: (text: string) => `${text} counts from the beginning: write it as the end.`,
+  lacksBeginning: (text: string) => `${text} counts from the beginning: write that too.`,
+  beginsAfterEnd: "Begins after it ends.",
+  endsAtBeginning: "Ends where it begins.",
+  nothingWritten: "Not a time: nothing is written here.",
+  noTime: (text: string) => `Not a time: ${text}. Write 2026-11-20 21:19, 21:19, yesterday, -2 h or now.`,
+  wrongMonth: (text: string, month: number) => `Not a time: ${text} has month ${month}.`,
+  wrongDay: (text: string, day: number) => `Not a time: ${text} has day ${day}.`,
+  wrongZone: (text: string, hours: number) => `Not a time: ${text} has a zone of ${hours} h.`,
+  wrongHour: (text: string, hour: number) => `Not a time: ${text} has hour ${hour}.`,
+  wrongMinute: (text: string, minute: number) => `Not a time: ${text} has minute ${minute}.`,
+  wrongSecond: (text: string, second: number) => `Not a time: ${text} has second ${second}.`,
+  wrongYear: (first: number, last: number) => `Not a time: years go from ${first} to ${last}.`,
+  partOfMonth: (count: string | number, unit: string) =>
+    `Not a time: ${count} ${unit}. Months and years are whole.`,
+  days: ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"],
+  ends: { from: "From", to: "To" },
+  themes: { system: "Theme: as the system", dark: "Theme: dark", light: "Theme: light" },
+  /** By the units of lengths of time as they are typed. */
+  earlier: (pv: string, count: string, unit: string) =>
+    `${pv}, ${count} ${LENGTH_UNITS[unit]}${count === "1" ? "" : "s"} earlier`,
+} as const;
+
+/** Values that are no numbers, and why there are none. */
+export const valueWords = {
+  elements: (count: number) => `${count} elements`,
+  structure: "structure",
+  causes: {
+    never_connected: "not yet found on the network",
+    disconnected: "connection to the IOC lost",
+    paused: "archiving paused",
+    archiver_stopped: "archiver not running",
+    queue_full: "samples came faster than they could be taken",
+    store_refused: "store refused to write",
+    server_error: "IOC answered with an error",
+    not_archived: "taken out of the archive for a while",
+    disabled: "disabled by its groups",
+    expired: "no longer kept",
+    damaged: "its file is missing or damaged",
+  } as Record<string, string>,
+} as const;
+
+/** Everything about one PV. */
+export const detailsWords = {
+  asking: "asking what is missing …",
+  resume: "Resume archiving",
+  pause: "Pause archiving",
+  download: "Download this range (CSV)",
+  linear: "Linear axis",
+  logarithmic: "Logarithmic axis",
+  methodEvery: (method: string, seconds: number) => `${method} every ${seconds} s`,
+  state: "State",
+  since: (time: string) => ` since ${time}`,
+  refusal: "Refusal",
+  lacking: "Fields that are not there",
+  description: "Description",
+  by: "Archived by",
+  server: "Server",
+  type: "Type",
+  units: "Units",
+  states: "States",
+  display: "Display range",
+  warning: "Warning limits",
+  alarm: "Alarm limits",
+  added: "Added",
+  firstConnected: "First connected",
+  lastConnected: "Last connected",
+  reconnects: "Reconnects",
+  samples: "Samples",
+  noGaps: "No gaps in this range.",
+  gaps: (count: number) => `Gaps in this range: ${count}`,
+} as const;
+
+/** Why there is no data in a range, or not all. */
+export const whyWords = {
+  title: (range: string) => `Is everything here? ${range}`,
+  since: (time: string, length: string) => ` since ${time} (${length})`,
+  servedBy: (server: string) => `, served by ${server}`,
+  iocSays: (refusal: string) => `. The IOC says: ${refusal}`,
+  now: (connection: string, length: string, by: string, refusal: string) =>
+    `Now: ${connection}${length}${by}${refusal}.`,
+  nothingEver: "Nothing was ever recorded of this PV.",
+  extent: (first: string, last: string) => `The first sample is of ${first}, the last of ${last}.`,
+} as const;
+
+/** What each key does. */
+export const keyWords = {
+  length: "length of the range: 5 min, 20 min, 1 h, 8 h, 1 d, 1 w, 1 mo, 1 y, all",
+  find: "find PVs",
+  earlier: "a quarter earlier",
+  later: "a quarter later",
+  zoomIn: "zoom in",
+  zoomOut: "zoom out",
+  zoomInHeight: "zoom in by height",
+  zoomOutHeight: "zoom out by height",
+  sampleBefore: "cursor to the sample before",
+  nextSample: "cursor to the next sample",
+  cursorA: "cursor A here",
+  cursorB: "cursor B here",
+  zoomBetween: "zoom to what lies between A and B",
+  nextGap: "to the next gap",
+  gapBefore: "to the gap before",
+  nextEvent: "to what happened next",
+  eventBefore: "to what happened before",
+  why: "why is there no data, or not all",
+  live: "follow now, or stop",
+  zone: "UTC or local times",
+  lanes: "a lane of alarms for each PV",
+  numbers: "numbers of the range in every row, or fewer lines",
+  hide: "hide the PV of the row, or show it",
+  settings: "settings of the PV of the row",
+  drawer: "drawer: waveforms, or XY, histogram and spectrum",
+  panel: "fold the panel, or show it",
+  note: "note at the cursor, or from A to B",
+  share: "share and export",
+  theme: "light or dark",
+  undo: "undo the last change of the view",
+  redo: "redo it",
+  unmark: "remove cursor B, then A",
+  help: "this list",
+  /** What has keys of its own while it has the focus. */
+  within: [
+    [
+      "In the rows of the panel",
+      [
+        ["↑ ↓", "another PV"],
+        ["Enter", "everything about the PV"],
+        ["Delete", "take the PV out of the view"],
+        ["Alt+↑ ↓", "zoom its pane by height"],
+      ],
+    ],
+    ["In the overview", [["← →", "half a range earlier, later"]]],
+    [
+      "In a waveform",
+      [
+        ["← →", "another element"],
+        ["Shift+← →", "ten elements on"],
+        ["+ -", "zoom about the element"],
+      ],
+    ],
+    [
+      "In the table of all PVs",
+      [
+        ["/", "search; a pasted list is looked for and marked"],
+        ["↑ ↓ PageUp PageDown Home End", "another PV"],
+        ["Space", "mark the PV"],
+        ["Shift+↑ ↓", "mark all on the way"],
+        ["Ctrl+A", "mark all that the filter finds"],
+        ["Enter", "plot the PV"],
+        ["Escape", "unmark all"],
+      ],
+    ],
+  ] as [string, [string, string][]][],
+} as const;
+
+/** Why something in a list is no name of a PV, or no way to archive it. */
+export const nameWords = {
+  noProtocol: (protocol: string) => `There is no protocol ${protocol}: ca:// and pva:// are known.`,
+  noName: "There is no name behind the protocol.",
+  noSpace: "A PV’s name has no space.",
+  noControls: "A PV’s name has no control characters.",
+  tooLong: (most: number) => `A PV’s name has 1 to ${most} bytes.`,
+  kept: "The archiver keeps this name for itself.",
+  noMethod: (method: string) => `There is no method ${method}: monitor and scan are known.`,
+  wrongPeriod: (least: number, most: number) => `A period is from ${least} s to ${most} s.`,
+  comment: "this is a comment",
+  unknownProtocol: (protocol: string) => `there is no protocol ${protocol}: ca:// and pva:// are known`,
+  lacksName: "there is no name behind the protocol",
+} as const;
+
+/** Who one is, what one may, and how one logs in. */
+export const loginWords = {
+  logIn: "Log in",
+  logInTitle: "Log in, or see what you may do",
+  whoTitle: (name: string) => `${name}: who you are, and what you may do`,
+  over: (name: string) => `The session of ${name} is over.`,
+  nothingBefore: "Whoever has not logged in may see nothing of this archive.",
+  andMay: ", and ",
+  without: (may: string) => `Without a login one may ${may}.`,
+  elsewhere: "Nobody can log in at this address; at another of the archiver’s, by https, it may be possible.",
+  goOn: "Go on without a login",
+  noLogin: "No login here",
+  nothingFor: (name: string) => `${name} may see nothing here`,
+  nothingNew: "Nothing new is shown until somebody logs in.",
+  anybody: "What is shown is what anybody may see.",
+  overAnd: (name: string, rest: string) => `The session of ${name} is over. ${rest}`,
+  who: "Who",
+  knownBy: "Known by",
+  groups: "Groups",
+  mayWithout: "Without a login you may",
+  may: "You may",
+  staysAt: (host: string) => `You stay logged in at ${host} itself.`,
+  logOut: "Log out",
+  logInWith: (host: string) => `Log in with ${host}`,
+  askingHost: (host: string) => `Asking ${host} …`,
+  capsLock: "Caps Lock is on.",
+  name: "Name",
+  password: "Password",
+  asking: "Asking …",
+  provider: "The OpenID provider",
+  silent: (host: string) => `${host} does not answer, so that nobody can say who this is.`,
+  notEnded: "The login did not come to its end: it was refused, or took longer than ten minutes.",
+  again: (seconds: number) => ` Try again in ${seconds} s.`,
+  someProvider: "the OpenID provider",
+  byOidc: (host: string) => `a login with ${host}`,
+  byPassword: "a login by name and password",
+  byCertificate: "the certificate that this browser shows",
+  byToken: "a token",
+  byProxy: "what the proxy in front of the archiver says",
+  byMachine: "a user of the archiver’s machine",
+  byNothing: "nothing: nobody has logged in here",
+  allPvs: (verbs: string) => `${verbs} all PVs`,
+  nothing: "nothing",
+  mostHere: (verbs: string) => `At this address nobody may do more than ${verbs}.`,
+  and: (before: string, last: string) => `${before} and ${last}`,
+  morePatterns: (count: number) => ` and ${count} more patterns`,
+  /** What each right adds to the one before it. */
+  verbs: {
+    read: ["read"],
+    operate: ["pause", "resume", "add"],
+    administer: ["remove", "rename"],
+  } as Record<"read" | "operate" | "administer", string[]>,
+} as const;
+
+/** How the archiver fares as a whole. */
+export const overviewWords = {
+  asking: "asking the archiver …",
+  byState: "PVs by state",
+  noOther: (state: string) => `No other PV is ${state}.`,
+  none: (state: string) => `No PV is ${state}.`,
+  never: "never",
+  pv: "PV",
+  stateFor: (state: string) => `${state} for`,
+  since: "Since",
+  last: "Last sample",
+  nothingWrong: "Nothing is wrong.",
+  notConnected: (searching: string, total: string) =>
+    `${searching} of ${total} PVs are not connected: no IOC has answered for them yet.`,
+  received: "Received",
+  receivedNow: (all: string, rate: string) => `${all}, now ${rate} a second`,
+  stored: "Stored",
+  onTheirWay: "On their way to disk",
+  queue: "Queue",
+  of: (part: string, whole: string) => `${part} of ${whole}`,
+  updates: "Updates since the start",
+  inMemory: "In memory",
+  samplesAnd: (samples: string, bytes: string) => `${samples} samples, ${bytes}`,
+  log: "Log",
+  dataFolder: "Data folder",
+  place: (name: string) => `Place ${name}`,
+  inSegments: (bytes: string, segments: string) => `${bytes} in ${segments} segments`,
+  aSample: "A sample takes",
+  bytes: (bytes: string) => `${bytes} bytes`,
+  scrubbed: "All read and found right",
+  notYet: "not yet",
+  workOf: (key: string, bytes: string, all: string) => `${key}, ${bytes} of ${all}`,
+  week: "Week",
+  state: "State",
+  samples: "Samples",
+  size: "Size",
+  segments: "Segments",
+  storage: "Storage",
+  enabled: "enabled",
+  disabled: "disabled",
+  groups: "Groups",
+  group: "Group",
+  by: "By",
+  pvs: "PVs",
+  /** What happens to updates apart from being stored, as an operator calls it. */
+  fates: {
+    dropped_queue: "Lost, because the queue was full",
+    dropped_store: "Lost, because the store took none",
+    overruns: "Updates before which a server threw others away",
+    rate_capped: "Left out by a cap",
+    skipped: "Not to be sampled",
+    bad_stamps: "Stored with an odd time stamp",
+  },
+} as const;
+
+/** PVs that are found. */
+export const findWords = {
+  list: "PVs, views and notes found",
+  firstOf: (shown: number, total: number) => `the first ${shown} of ${total} PVs`,
+  count: (pvs: number) => `${pvs} PVs`,
+  keys: "Enter plots · Esc closes",
+  nameFirst: "Name the first PVs and the archiver finds them on the network.",
+  nothingArchived: "Nothing is archived yet. ",
+  noneMatches: (match: string) =>
+    `No archived PV matches “${match}”. A fragment matches anywhere in a name; use * and ? as wildcards, or begin with ~ for a regular expression.`,
+  archiveNew: "Archive new PVs …",
+  archive: (name: string) => `Archive “${name}” …`,
+  noValue: "no value yet",
+} as const;
+
+/** Whether the archiver is there, and how many of its PVs are. */
+export const statusWords = {
+  unknownSince: (time: string) => `Nothing is known since ${time}`,
+  lag: (samples: number) => `${samples} samples on their way to disk`,
+  allOnDisk: "all samples on disk",
+  running: (version: string, since: string) => `pvark ${version}, running since ${since}`,
+  connected: "Archiver connected",
+  noAnswer: "it does not answer",
+  lost: (time: string, reason: string) =>
+    `No archiver since ${time}: ${reason}. Trying again; what is shown may be out of date.`,
+  pvsUnknown: "PVs: not known",
+  silentSince: (time: string) => `silent since ${time}`,
+  silent: "The archiver does not answer",
+  paused: (pvs: string) => `, ${pvs} paused`,
+  well: (pvs: string, connected: string, rest: string) => `${pvs} PVs: ${connected} connected${rest}`,
+  lostPvs: (lost: number, total: number, how: string, rest: string) =>
+    `${lost.toLocaleString("en")} of ${total.toLocaleString("en")} PVs ${lost === 1 ? "is" : "are"} not connected: ${how}${rest}`,
+} as const;
+
+/** The reports of the Archiver Appliance under its names, by its calls: what each is, and what to do about what it shows. */
+export const reportWords = {
+  getNeverConnectedPVs: {
+    name: "PVs that may not exist",
+    is: "No IOC has ever answered for these PVs.",
+    todo: "Look for misspelt names; remove what does not exist, or start its IOC: the archiver goes on searching.",
+  },
+  getCurrentlyDisconnectedPVs: {
+    name: "Currently disconnected PVs",
+    is: "These PVs were connected and are not now: nothing is recorded of them.",
+    todo: "Look at the IOC that is named. Pause PVs that are off for long, so that others stand out.",
+  },
+  getEventRateReport: {
+    name: "Top PVs by event rate",
+    is: "PVs by the samples a second that are stored of them.",
+    todo: "Give noisy PVs a dead band or a scan period, by Policy in the table.",
+  },
+  getStorageRateReport: {
+    name: "Top PVs by storage rate",
+    is: "PVs by the bytes that they take a day.",
+    todo: "Give PVs that cost most a dead band, or let them be kept for a shorter time.",
+  },
+  getPVsByStorageConsumed: {
+    name: "Top PVs by storage consumed",
+    is: "PVs by the bytes that lie on disk.",
+    todo: "Look whether the history is needed; delete stretches of it by the command line.",
+  },
+  getSilentPVsReport: {
+    name: "Silent PVs",
+    is: "Connected PVs by how long ago their last sample was.",
+    todo: "A constant value is no fault. Look whether the record still processes.",
+  },
+  getLostConnectionsReport: {
+    name: "Lost connections",
+    is: "PVs by how often they lost their IOC.",
+    todo: "Look at the network and at IOCs that restart.",
+  },
+  getPVsByDroppedEventsBuffer: {
+    name: "Dropped: buffer full",
+    is: "PVs by samples that were lost because they came faster than they could be taken.",
+    todo: "Give them a dead band or a rate cap; look at the load of the archiver's machine.",
+  },
+  getPVsByDroppedEventsTimestamp: {
+    name: "Dropped: odd time stamps",
+    is: "PVs by samples with time stamps that cannot be right. They are stored all the same.",
+    todo: "Look at the clock of the IOC.",
+  },
+  getPVsByDroppedEventsTypeChange: {
+    name: "Dropped: type changes",
+    is: "PVs whose type has changed.",
+    todo: "Nothing: pvark stores samples of both types.",
+  },
+  getPausedPVsReport: {
+    name: "Paused PVs",
+    is: "Somebody has paused these PVs: nothing is recorded of them.",
+    todo: "Resume what is needed again.",
+  },
+  getRecentlyAddedPVs: {
+    name: "Recently added PVs",
+    is: "PVs by when they were added, the newest first.",
+    todo: "Look whether each is connected.",
+  },
+  getRecentlyModifiedPVs: {
+    name: "Recently modified PVs",
+    is: "PVs by when their settings were last changed, the newest first.",
+    todo: "The audit says who changed them.",
+  },
+} as const;
+
+/** The page as it is before any script runs: the build puts these into index.html. */
+export const frameWords = {
+  nav: "Parts of the page",
+  plot: "Plot",
+  snapshot: "Snapshot",
+  manage: "Manage",
+  find: "Find PVs",
+  findTitle: "Find PVs ( / )",
+  findHint: "Find PVs   ( / )",
+  findHow: "Part of a name, *glob*, or ~regex",
+  earlier: "Earlier",
+  earlierTitle: "Earlier ( ← )",
+  from: "From",
+  to: "To",
+  swap: "Swap them?",
+  later: "Later",
+  laterTitle: "Later ( → )",
+  go: "Go",
+  length: "Length of the time range",
+  lengthTitle: "Length ( 1 … 9 )",
+  liveTitle: "Follow now ( l )",
+  live: "Live",
+  zone: "Zone of the times",
+  zoneTitle: "UTC or local times ( u )",
+  undo: "Undo",
+  undoTitle: "Undo the last change of the view ( Ctrl Z )",
+  share: "Share and export",
+  shareTitle: "Share and export ( x )",
+  fares: "How the archiver fares",
+  more: "More",
+  when: "Find when …",
+  drawerTitle: "Below the plot ( w )",
+  drawer: "XY, histogram, spectrum",
+  views: "Named views …",
+  archive: "Archive PVs …",
+  themeTitle: "Light or dark ( t )",
+  theme: "Theme",
+  wall: "Wall",
+  alone: "The plot alone",
+  helpTitle: "Keyboard and mouse ( ? )",
+  helpOpen: "Keys and mouse",
+  connecting: "Connecting …",
+  login: "Login",
+  nothingPlotted: "Nothing is plotted yet",
+  press: "Press",
+  typeName: "and type part of a PV’s name;",
+  enterKey: "Enter",
+  thenPlotted:
+    "plots it. The address of this page always names the whole view: mail it, bookmark it, go back to it.",
+  nothingArchived: "Nothing is archived yet",
+  nameFirst:
+    "Name the first PVs: the archiver finds them on the network by Channel Access or pvAccess and records every change from then on.",
+  plotHow: "Plot of the PVs in the panel; arrow keys move it, Shift and arrow keys move its cursor",
+  backToNow: "Back to now",
+  overview: "Overview",
+  drawerLabel: "Drawer",
+  waveforms: "Waveforms",
+  xy: "XY",
+  histogram: "Histogram",
+  spectrum: "Spectrum",
+  closeDrawer: "Close the drawer",
+  closeDrawerTitle: "Close the drawer ( w )",
+  panel: "Values",
+  sheet: "More or fewer values",
+  settings: "Settings of a PV",
+  settingsTitle: "Settings of a PV ( m )",
+  findToPlot: "Find PVs to plot",
+  findToPlotTitle: "Find PVs to plot ( / )",
+  fold: "Fold the panel",
+  foldTitle: "Fold the panel ( ] )",
+  panelPart: "PVs and what happened",
+  unfold: "Show the panel",
+  unfoldTitle: "Show the panel ( ] )",
+  tabs: "Parts",
+  findTab: "Find",
+  eventsTab: "Events",
+  manageTab: "Archiver",
+  archiveDialog: "Archive PVs",
+  names: "Names, one per line; pva:// or ca:// before a name chooses the protocol",
+  everyChange: "every change",
+  newestEvery: "the newest value every",
+  seconds: "Seconds",
+  archiveButton: "Archive",
+  help: "Keyboard and mouse",
+  mouse:
+    "Drag to zoom into a stretch, with Alt into a height; turn the wheel to zoom about the cursor; drag with Shift to pan; click to set cursor A, with Shift cursor B; double click to go back. One finger pans, two pinch, a tap reads.",
+  keysOff: "Keys of one letter do nothing",
+} as const;
