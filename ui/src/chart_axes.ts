@@ -25,6 +25,7 @@ export interface Chart {
   /** The number that stands at a place. */
   xAt(place: number): number;
   yOf(value: number): number;
+  yAt(place: number): number;
 }
 
 const LEFT = 62;
@@ -70,7 +71,9 @@ export function drawAxes(
   context.fillText(cutMiddle(context, y.title, box.width), box.left, TOP / 2 - 1);
   context.textAlign = "right";
   context.fillText(cutMiddle(context, x.title, box.width), box.left + box.width, height - 8);
-  return { ...box, xOf, yOf, xAt: standing(x, box.left, box.width) };
+  const xAt = standing(x, box.left, box.width);
+  const yAt = standing(y, box.top + box.height, -box.height);
+  return { ...box, xOf, yOf, xAt, yAt };
 }
 
 /** Keeps what is drawn within the axes. */

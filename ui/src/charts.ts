@@ -41,6 +41,9 @@ export function extent(values: Iterable<number>): [number, number] {
 
 export interface PairsLook {
   titles: { x: string; y: string };
+  /** The values in sight; of none all are. */
+  x: [number, number] | null;
+  y: [number, number] | null;
   /** What stands at the ends of the colours. */
   times: { from: number; to: number; first: string; last: string };
   /** The pair that is pointed at. */
@@ -54,12 +57,10 @@ export function drawPairs(
   context: CanvasRenderingContext2D,
   size: Size,
   pairs: Pairs,
-  { titles, times, marked, palette }: PairsLook,
+  { titles, times, marked, palette, ...sight }: PairsLook,
 ): Chart {
-  const [x, y] = [pairs.x, pairs.y].map((values) => valueRange(...extent(values), false)) as [
-    [number, number],
-    [number, number],
-  ];
+  const x = sight.x ?? valueRange(...extent(pairs.x), false);
+  const y = sight.y ?? valueRange(...extent(pairs.y), false);
   const axis = (range: [number, number], title: string) => ({ range, title, log: false });
   const chart = drawAxes(context, size, axis(x, titles.x), axis(y, titles.y), palette, KEY);
   drawKey(context, chart, times, palette);
@@ -79,9 +80,16 @@ export function drawPairs(
     if (pairs.slope !== null && pairs.intercept !== null && pairs.correlation !== null)
       drawFit(context, chart, x, pairs.slope, pairs.intercept, palette);
   });
-  if (marked !== null && marked < pairs.x.length)
+  if (marked !== null && marked < pairs.x.length && isInSight(pairs, marked, sight))
     ring(context, chart.xOf(pairs.x[marked]!), chart.yOf(pairs.y[marked]!), palette);
   return chart;
+}
+
+/** Whether a pair is among the values in sight. */
+export function isInSight(pairs: Pairs, row: number, { x, y }: Pick<PairsLook, "x" | "y">): boolean {
+  const isWithin = (value: number, range: [number, number] | null) =>
+    range === null || (value >= range[0] && value <= range[1]);
+  return isWithin(pairs.x[row]!, x) && isWithin(pairs.y[row]!, y);
 }
 
 /** The straight line that lies nearest to the pairs. */

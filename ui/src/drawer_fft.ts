@@ -2,6 +2,7 @@
 
 import type { ApiError } from "./api.ts";
 import type { Chart, Size } from "./chart_axes.ts";
+import type { Part } from "./chart_canvas.ts";
 import { drawSpectrum, peaks, rowsInSight } from "./charts.ts";
 import type { DrawerActions } from "./drawer.ts";
 import {
@@ -9,7 +10,11 @@ import {
   hintedStep,
   numberText,
   Panel,
+  readSpan,
   roundSeconds,
+  spanAbout,
+  spanAlong,
+  spanText,
   toldStretch,
   WAITING,
   type Empty,
@@ -40,7 +45,6 @@ export class FftPanel extends Panel<Wanted, Spectrum> {
   private fill: HTMLSelectElement;
   private step = this.secondsField("step");
   private stepLabel = h("label", {}, this.step, h("span", {}, words.seconds));
-  private whole = button(words.whole, () => this.choose({ band: undefined }, "replace"));
   private chart: Chart | null = null;
 
   constructor(actions: DrawerActions) {
@@ -50,7 +54,7 @@ export class FftPanel extends Panel<Wanted, Spectrum> {
     const [output, outputSelect] = this.wordSelect("output", words.output, words.outputs);
     const [axes, axesSelect] = this.wordSelect("axes", words.axes, words.axesOf);
     [this.fill, this.window, this.output, this.axes] = [fillSelect, windowSelect, outputSelect, axesSelect];
-    this.addFields(this.rowSelect("of", words.of), fill, this.stepLabel, window, output, axes, this.whole);
+    this.addFields(this.rowSelect("of", words.of), fill, this.stepLabel, window, output, axes);
   }
 
   private get row(): Row | null {
@@ -67,8 +71,8 @@ export class FftPanel extends Panel<Wanted, Spectrum> {
   }
 
   private get band(): [number, number] | null {
-    const [low, high] = (this.choices.band ?? "").split(",").map(Number);
-    return low !== undefined && high !== undefined && low >= 0 && low < high ? [low, high] : null;
+    const band = readSpan(this.choices.band);
+    return band && band[0] >= 0 ? band : null;
   }
 
   private get logs(): { logX: boolean; logY: boolean } {
@@ -86,7 +90,6 @@ export class FftPanel extends Panel<Wanted, Spectrum> {
     this.stepLabel.hidden = this.fillOf === null;
     if (document.activeElement !== this.step) this.step.value = choices.step ?? "";
     this.step.placeholder = String(this.roundStep);
-    this.whole.hidden = this.band === null;
   }
 
   protected want(): { wanted: Wanted } | { empty: Empty } {
@@ -192,28 +195,31 @@ export class FftPanel extends Panel<Wanted, Spectrum> {
     return (by > 0 ? led.find((row) => row > from) : led.findLast((row) => row < from)) ?? marked;
   }
 
-  protected override zoom(part: [number, number] | null): void {
-    const { chart } = this;
-    if (part === null || !chart) return this.setBand(null);
-    this.setBand([chart.xAt(part[0]), chart.xAt(part[1])]);
+  protected get isZoomed(): boolean {
+    return this.band !== null;
   }
 
-  protected override zoomBy(factor: number): void {
+  protected zoom(part: Part | null): void {
+    const { chart } = this;
+    if (part === null) return this.setBand(null);
+    if (part.x && chart) this.setBand(spanAlong("x", chart, part.x));
+  }
+
+  protected zoomBy(factor: number): void {
     const { answer, chart } = this;
     if (!answer || !chart) return;
     const [first, last] = this.inSight;
     const [low, high] = this.band ?? [answer.frequency[first]!, answer.frequency[last]!];
     const about = this.marked === null ? (low + high) / 2 : answer.frequency[this.marked]!;
-    this.setBand([about - (about - low) * factor, about + (high - about) * factor]);
+    this.setBand(spanAbout(about, [low, high], factor));
   }
 
   private setBand(band: [number, number] | null): void {
     const { frequency } = this.answer ?? { frequency: new Float64Array(0) };
     const highest = frequency.at(-1) ?? 0;
-    const cut = band && [Math.max(0, band[0]), Math.min(highest, band[1])];
-    const isWhole = !cut || (cut[0]! <= (frequency[0] ?? 0) && cut[1]! >= highest) || !(cut[0]! < cut[1]!);
-    const text = isWhole ? undefined : cut.map((hertz) => Number(hertz.toPrecision(6))).join(",");
-    this.choose({ band: text }, "replace");
+    const cut: [number, number] | null = band && [Math.max(0, band[0]), Math.min(highest, band[1])];
+    const isWhole = !cut || (cut[0] <= (frequency[0] ?? 0) && cut[1] >= highest) || !(cut[0] < cut[1]);
+    this.choose({ band: isWhole ? undefined : spanText(cut) }, "replace");
   }
 
   protected toldOf(row: number, { frequency, strength, units }: Spectrum): string {

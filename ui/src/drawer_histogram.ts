@@ -1,9 +1,22 @@
 // The histogram of a row of the plot: for how long it lay where, or how many of its samples did.
 
 import type { Chart, Size } from "./chart_axes.ts";
+import type { Part } from "./chart_canvas.ts";
 import { drawHistogram } from "./charts.ts";
 import type { DrawerActions } from "./drawer.ts";
-import { button, nothingIn, numberText, Panel, WAITING, type Empty, type Row } from "./drawer_panel.ts";
+import {
+  button,
+  nothingIn,
+  numberText,
+  Panel,
+  readSpan,
+  spanAbout,
+  spanAlong,
+  spanText,
+  WAITING,
+  type Empty,
+  type Row,
+} from "./drawer_panel.ts";
 import { h } from "./dom.ts";
 import { csvOf, getHistogram, histogramQuery, type Histogram, type HistogramWanted } from "./relations.ts";
 import type { Range } from "./state.ts";
@@ -28,16 +41,42 @@ export class HistogramPanel extends Panel<Wanted, Histogram> {
     });
     const [weight, weightSelect] = this.wordSelect("weight", words.weight, words.weights);
     [this.bins, this.weight] = [binsSelect, weightSelect];
-    this.addFields(this.rowSelect("of", words.of), bins, weight);
+    this.addFields(this.rowSelect("of", words.of, ["within"]), bins, weight);
   }
 
   private get row(): Row | null {
     return this.rowOf("of") ?? this.rows[0] ?? null;
   }
 
-  private get wanted(): Pick<HistogramWanted, "bins" | "weight"> {
+  private get wanted(): Pick<HistogramWanted, "bins" | "weight" | "within"> {
     const bins = BINS.find((count) => count === this.choices.bins) ?? "50";
-    return { bins: Number(bins), weight: this.choices.weight === "count" ? "count" : "time" };
+    const weight = this.choices.weight === "count" ? "count" : "time";
+    return { bins: Number(bins), weight, within: readSpan(this.choices.within) };
+  }
+
+  protected get isZoomed(): boolean {
+    return this.wanted.within !== null;
+  }
+
+  protected zoom(part: Part | null): void {
+    if (part === null) return this.look(null);
+    if (part.x && this.chart) this.look(spanAlong("x", this.chart, part.x));
+  }
+
+  protected zoomBy(factor: number): void {
+    const { chart, answer } = this;
+    if (!chart || !answer) return;
+    const bin = this.marked === null ? undefined : answer.bins[this.marked];
+    const [low, high] = this.wanted.within ?? spanAlong("x", chart, [-Infinity, Infinity]);
+    // Where nothing lies beyond what is seen all is seen.
+    const isAll = this.length(answer.below) + this.length(answer.above) === 0;
+    if (factor > 1 && isAll) return this.look(null);
+    this.look(spanAbout(bin ? (bin.low + bin.high) / 2 : (low + high) / 2, [low, high], factor));
+  }
+
+  private look(within: [number, number] | null): void {
+    const isSpan = within !== null && within[0] < within[1];
+    this.choose({ within: isSpan ? spanText(within) : undefined }, "replace");
   }
 
   protected showChoices(): void {
@@ -80,6 +119,9 @@ export class HistogramPanel extends Panel<Wanted, Histogram> {
     ];
     if (nan > 0) said.push(words.nan(this.lengthText(nan)));
     if (infinite > 0) said.push(words.infinite(this.lengthText(infinite)));
+    const [below, above] = [this.length(found.below), this.length(found.above)];
+    if (below > 0) said.push(words.below(this.lengthText(below)));
+    if (above > 0) said.push(words.above(this.lengthText(above)));
     if (found.damage.length > 0) said.push(words.damaged(found.damage.length));
     if (all > 0) return { said };
     const nothing = words.nothing(this.time(range.from), this.time(range.to));
@@ -96,8 +138,9 @@ export class HistogramPanel extends Panel<Wanted, Histogram> {
     return this.answered?.wanted.weight === "count" ? words.count(length) : formatDuration(length);
   }
 
-  private all({ bins }: Histogram): number {
-    return bins.reduce((sum, bin) => sum + this.length(bin), 0);
+  /** All that is known, in sight or not. */
+  private all({ bins, below, above }: Histogram): number {
+    return bins.reduce((sum, bin) => sum + this.length(bin), this.length(below) + this.length(above));
   }
 
   protected draw(context: CanvasRenderingContext2D, size: Size, found: Histogram): void {

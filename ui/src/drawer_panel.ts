@@ -1,8 +1,8 @@
 // What the panels of an analysis have in common: rows to choose from, what is asked again when, and what is said where there is nothing to draw.
 
 import { ApiError, isAbort } from "./api.ts";
-import { ChartCanvas } from "./chart_canvas.ts";
-import type { Size } from "./chart_axes.ts";
+import { ChartCanvas, type Part, type Zoomed } from "./chart_canvas.ts";
+import type { Chart, Size } from "./chart_axes.ts";
 import type { DrawerActions, DrawerScene } from "./drawer.ts";
 import type { Choices, Tab } from "./drawer_state.ts";
 import { formatNumber } from "./decode.ts";
@@ -53,6 +53,7 @@ export abstract class Panel<Wanted, Answer> {
   private told = h("p", { class: "told", role: "status" });
   private pointed = h("p", { class: "pointed", "aria-live": "polite" });
   private csv = h("a", { class: "button", download: "", hidden: true }, words.csv);
+  private whole: HTMLButtonElement;
   private empty = h("div", { class: "drawer-empty", role: "status", hidden: true });
   private emptyKey = "";
   private key = "";
@@ -65,7 +66,12 @@ export abstract class Panel<Wanted, Answer> {
   constructor(
     protected tab: Tab,
     protected actions: DrawerActions,
+    zoomed: Zoomed = "x",
   ) {
+    this.whole = button(words.whole[tab], () => {
+      this.zoom(null);
+      this.canvas.element.focus();
+    });
     this.canvas = new ChartCanvas(
       {
         draw: (context, size) => this.drawOn(context, size),
@@ -75,9 +81,11 @@ export abstract class Panel<Wanted, Answer> {
         },
         step: (by, isFar) => this.point(this.stepped(by, isFar)),
         choose: () => this.chosen?.(),
-        zoom: (part) => this.zoom?.(part),
-        zoomBy: (factor) => this.zoomBy?.(factor),
+        zoom: (part) => this.zoom(part),
+        zoomBy: (factor) => this.zoomBy(factor),
+        isZoomed: () => this.isZoomed,
       },
+      zoomed,
       () => this.scene.palette.accent,
     );
     this.element = h(
@@ -107,13 +115,15 @@ export abstract class Panel<Wanted, Answer> {
   protected remedies?(error: ApiError): Node[];
   /** What is pointed at was pressed. */
   protected chosen?(): void;
-  protected zoom?(part: [number, number] | null): void;
-  protected zoomBy?(factor: number): void;
+  /** Shows what was dragged over; none: all of it. */
+  protected abstract zoom(part: Part | null): void;
+  protected abstract zoomBy(factor: number): void;
+  protected abstract get isZoomed(): boolean;
   /** Which row is marked while nothing is pointed at. */
   protected restingMark?(answer: Answer): number | null;
 
   protected addFields(...fields: Node[]): void {
-    this.fields.append(...fields, h("span", { class: "space" }), this.csv);
+    this.fields.append(...fields, h("span", { class: "space" }), this.whole, this.csv);
   }
 
   show(choices: Choices, scene: DrawerScene): void {
@@ -121,6 +131,7 @@ export abstract class Panel<Wanted, Answer> {
     this.rows = rowsOf(scene);
     this.showRows();
     this.showChoices();
+    this.whole.hidden = !this.isZoomed;
     const found = this.want();
     if ("empty" in found) {
       this.rest();
@@ -250,9 +261,10 @@ export abstract class Panel<Wanted, Answer> {
     this.empty.replaceChildren(...(empty?.nodes() ?? []));
   }
 
-  /** A choice among the rows. */
-  protected rowSelect(key: string, label: string): HTMLElement {
-    const change = () => this.choose({ [key]: element.value });
+  /** A choice among the rows; another row has other values, of which those of `also` say nothing. */
+  protected rowSelect(key: string, label: string, also: string[] = []): HTMLElement {
+    const change = () =>
+      this.choose({ [key]: element.value, ...Object.fromEntries(also.map((key) => [key, undefined])) });
     const element = h("select", { class: "row-select", "aria-label": label, change });
     this.selects.push({ key, element });
     return h("label", {}, h("span", {}, label), element);
@@ -322,6 +334,34 @@ export abstract class Panel<Wanted, Answer> {
 /** It has not been loaded yet, and may be a number. */
 export function isComing({ history, kind, unknown, error }: Trace): boolean {
   return history === null && error === null && !unknown && kind !== "array" && kind !== "structure";
+}
+
+/** Two numbers of an address, the lower one first; none if these are none. */
+export function readSpan(text: string | undefined): [number, number] | null {
+  const [low, high] = (text ?? "").split(",").map((part) => (part === "" ? NaN : Number(part)));
+  return low !== undefined && high !== undefined && low < high ? [low, high] : null;
+}
+
+/** The same as it is written: as many digits as tell its ends apart by a thousandth of what lies between them. */
+export function spanText([low, high]: [number, number]): string {
+  const most = Math.max(Math.abs(low), Math.abs(high));
+  const digits = Math.min(Math.max(Math.ceil(Math.log10(most / (high - low))) + 4, 6), 17);
+  return [low, high].map((value) => Number(value.toPrecision(digits))).join(",");
+}
+
+/** Between which numbers places of a chart lie, as far as these are on it. */
+export function spanAlong(axis: "x" | "y", chart: Chart, places: [number, number]): [number, number] {
+  const [begin, length] = axis === "x" ? [chart.left, chart.width] : [chart.top, chart.height];
+  const values = places.map((place) => {
+    const inside = Math.min(Math.max(place, begin), begin + length);
+    return axis === "x" ? chart.xAt(inside) : chart.yAt(inside);
+  });
+  return [Math.min(...values), Math.max(...values)];
+}
+
+/** As much about a number as it is of what is there now. */
+export function spanAbout(about: number, [low, high]: [number, number], factor: number): [number, number] {
+  return [about - (about - low) * factor, about + (high - about) * factor];
 }
 
 export const WAITING: Empty = { key: "waiting", nodes: () => [h("p", {}, words.computing)] };

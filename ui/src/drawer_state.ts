@@ -13,8 +13,8 @@ export type Choices = Readonly<Record<string, string | undefined>>;
 
 /** What can be chosen of each. */
 const KEYS: Record<Tab, readonly string[]> = {
-  xy: ["x", "y", "by", "step"],
-  histogram: ["of", "bins", "weight"],
+  xy: ["x", "y", "by", "step", "xin", "yin"],
+  histogram: ["of", "bins", "weight", "within"],
   fft: ["of", "window", "output", "axes", "step", "fill", "band"],
 };
 

@@ -1,7 +1,8 @@
 // Two rows of the plot against each other: what both were at the same times, with the time as colour.
 
-import type { Size } from "./chart_axes.ts";
-import { drawPairs } from "./charts.ts";
+import type { Chart, Size } from "./chart_axes.ts";
+import type { Part } from "./chart_canvas.ts";
+import { drawPairs, extent, isInSight } from "./charts.ts";
 import type { DrawerActions } from "./drawer.ts";
 import {
   button,
@@ -9,7 +10,11 @@ import {
   nothingIn,
   numberText,
   Panel,
+  readSpan,
   roundSeconds,
+  spanAbout,
+  spanAlong,
+  spanText,
   WAITING,
   type Empty,
   type Row,
@@ -37,15 +42,17 @@ export class XyPanel extends Panel<Wanted, Pairs> {
   private step = this.secondsField("step");
   private stepLabel = h("label", {}, this.step, h("span", {}, words.seconds));
   private places: { x: Float64Array; y: Float64Array } | null = null;
+  private chart: Chart | null = null;
 
   constructor(actions: DrawerActions) {
-    super("xy", actions);
+    super("xy", actions, "xy");
     const swap = button("⇄", () => this.swap());
     set(swap, "aria-label", words.swap);
     swap.title = words.swap;
     const [by, select] = this.wordSelect("by", words.by, words.bys);
     this.by = select;
-    this.addFields(this.rowSelect("x", words.x), swap, this.rowSelect("y", words.y), by, this.stepLabel);
+    const [x, y] = [this.rowSelect("x", words.x, ["xin"]), this.rowSelect("y", words.y, ["yin"])];
+    this.addFields(x, swap, y, by, this.stepLabel);
   }
 
   private get pair(): [Row, Row] | null {
@@ -58,7 +65,49 @@ export class XyPanel extends Panel<Wanted, Pairs> {
 
   private swap(): void {
     const { pair } = this;
-    if (pair) this.choose({ x: pair[1].name, y: pair[0].name });
+    const { xin, yin } = this.choices;
+    if (pair) this.choose({ x: pair[1].name, y: pair[0].name, xin: yin, yin: xin });
+  }
+
+  /** The values in sight. */
+  private get sight(): { x: [number, number] | null; y: [number, number] | null } {
+    return { x: readSpan(this.choices.xin), y: readSpan(this.choices.yin) };
+  }
+
+  protected get isZoomed(): boolean {
+    const { x, y } = this.sight;
+    return x !== null || y !== null;
+  }
+
+  protected zoom(part: Part | null): void {
+    if (part === null) return this.look(null, null);
+    const { chart, sight } = this;
+    if (!chart) return;
+    const [x, y] = [part.x && spanAlong("x", chart, part.x), part.y && spanAlong("y", chart, part.y)];
+    this.look(x ?? sight.x, y ?? sight.y);
+  }
+
+  protected zoomBy(factor: number): void {
+    const { chart, answer } = this;
+    if (!chart || !answer) return;
+    const row = this.marked;
+    const { sight } = this;
+    const [x, y] = (["x", "y"] as const).map((axis) => {
+      const shown = sight[axis] ?? spanAlong(axis, chart, [-Infinity, Infinity]);
+      return spanAbout(row === null ? (shown[0] + shown[1]) / 2 : answer[axis][row]!, shown, factor);
+    }) as [[number, number], [number, number]];
+    const isAll = (span: [number, number], axis: "x" | "y") => {
+      const [low, high] = extent(answer[axis]);
+      return span[0] <= low && span[1] >= high;
+    };
+    if (isAll(x, "x") && isAll(y, "y")) this.look(null, null);
+    else this.look(x, y);
+  }
+
+  private look(x: [number, number] | null, y: [number, number] | null): void {
+    const isSpan = (span: [number, number] | null) => span !== null && span[0] < span[1];
+    const [xin, yin] = [x, y].map((span) => (isSpan(span) ? spanText(span!) : undefined));
+    this.choose({ xin, yin }, "replace");
   }
 
   protected showChoices(): void {
@@ -118,6 +167,11 @@ export class XyPanel extends Panel<Wanted, Pairs> {
     const said: (Node | string)[] = [
       words.pairs(pairs.x.length, typeof how === "string" ? how : how(formatDuration(step ?? 0))),
     ];
+    const { sight } = this;
+    if (this.isZoomed) {
+      const seen = pairs.x.reduce((sum, _, row) => sum + Number(isInSight(pairs, row, sight)), 0);
+      said.push(words.inSight(seen));
+    }
     if (correlation !== null) said.push(words.correlation(correlation.toFixed(3).replace("-", "−")));
     if (slope !== null && intercept !== null) {
       const sign = intercept < 0 ? "−" : "+";
@@ -146,9 +200,11 @@ export class XyPanel extends Panel<Wanted, Pairs> {
     const chart = drawPairs(context, size, pairs, {
       titles: { x: words.and(titles.x, pairs.units.x), y: words.and(titles.y, pairs.units.y) },
       times: { from, to, ...this.ends(from, to) },
+      ...this.sight,
       marked: this.mark,
       palette: this.scene.palette,
     });
+    this.chart = chart;
     this.places = { x: Float64Array.from(pairs.x, chart.xOf), y: Float64Array.from(pairs.y, chart.yOf) };
   }
 
@@ -162,20 +218,29 @@ export class XyPanel extends Panel<Wanted, Pairs> {
   }
 
   protected nearest(x: number, y: number): number | null {
-    if (!this.places) return null;
+    const { answer, sight } = this;
+    if (!this.places || !answer) return null;
     let [best, least] = [null as number | null, NEAR ** 2];
     for (let i = 0; i < this.places.x.length; i++) {
       const away = (this.places.x[i]! - x) ** 2 + (this.places.y[i]! - y) ** 2;
-      if (away <= least) [best, least] = [i, away];
+      if (away <= least && isInSight(answer, i, sight)) [best, least] = [i, away];
     }
     return best;
   }
 
   protected stepped(by: 1 | -1, isFar: boolean): number | null {
-    const count = this.answer?.x.length ?? 0;
-    if (count === 0) return null;
-    const from = this.mark ?? (by > 0 ? -1 : count);
-    return Math.min(Math.max(from + by * (isFar ? FAR : 1), 0), count - 1);
+    const { answer, sight } = this;
+    if (!answer) return null;
+    const count = answer.x.length;
+    let [row, left] = [this.mark ?? (by > 0 ? -1 : count), isFar ? FAR : 1];
+    let last = this.marked;
+    // What is out of sight is passed over.
+    while (left > 0 && row + by >= 0 && row + by < count) {
+      row += by;
+      if (!isInSight(answer, row, sight)) continue;
+      [last, left] = [row, left - 1];
+    }
+    return last;
   }
 
   protected override restingMark({ time }: Pairs): number | null {

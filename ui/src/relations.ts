@@ -65,6 +65,8 @@ export interface HistogramWanted {
   of: string;
   bins: number;
   weight: Weight;
+  /** Between which numbers the bins lie; none: from the least to the greatest. */
+  within: [number, number] | null;
 }
 
 /** For how long, in seconds, or how often. */
@@ -76,6 +78,9 @@ interface Share {
 export interface Histogram {
   units: string | null;
   bins: ({ low: number; high: number } & Share)[];
+  /** Finite, and beyond the bins. */
+  below: Share;
+  above: Share;
   infinite: Share;
   minus_infinite: Share;
   nan: Share;
@@ -84,8 +89,9 @@ export interface Histogram {
   damage: string[];
 }
 
-export function histogramQuery({ bins, weight }: HistogramWanted, range: Range): string {
-  return `${rangeQuery(range)}&bins=${bins}&weight=${weight}`;
+export function histogramQuery({ bins, weight, within }: HistogramWanted, range: Range): string {
+  const ends = within === null ? "" : `&low=${within[0]}&high=${within[1]}`;
+  return `${rangeQuery(range)}&bins=${bins}&weight=${weight}${ends}`;
 }
 
 export async function getHistogram(

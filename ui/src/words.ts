@@ -833,7 +833,10 @@ export const drawerWords = {
   },
   csv: "CSV",
   swap: "Swap X and Y",
-  whole: "All frequencies",
+  whole: { xy: "All pairs", histogram: "All values", fft: "All frequencies" },
+  inSight: (count: number) => `${count.toLocaleString("en")} in sight`,
+  below: (what: string) => `below: ${what}`,
+  above: (what: string) => `above: ${what}`,
   computing: "the archiver computes …",
   samples: "samples",
   frequency: "Hz",
@@ -842,10 +845,11 @@ export const drawerWords = {
     `${drawerWords.outputs[output]}${units ? `, ${units}` : ""}`,
   labels: {
     xy: (x: string, y: string) =>
-      `${y} against ${x}, times by colour; arrows go from pair to pair, Enter sets the cursor of the plot there`,
-    histogram: (of: string) => `Histogram of ${of}; arrows go from bar to bar`,
+      `${y} against ${x}, times by colour; arrows go from pair to pair, Enter sets the cursor of the plot there, plus and minus zoom, Escape shows all again`,
+    histogram: (of: string) =>
+      `Histogram of ${of}; arrows go from bar to bar, plus and minus zoom, Escape shows all again`,
     fft: (of: string) =>
-      `Spectrum of ${of}; arrows go from point to point, with Shift from peak to peak, plus and minus zoom`,
+      `Spectrum of ${of}; arrows go from point to point, with Shift from peak to peak, plus and minus zoom, Escape shows all again`,
   },
   pairs: (count: number, how: string) =>
     `${count.toLocaleString("en")} ${count === 1 ? "pair" : "pairs"}, ${how}`,
@@ -1153,6 +1157,14 @@ export const keyWords = {
         ["← →", "another element"],
         ["Shift+← →", "ten elements on"],
         ["+ -", "zoom about the element"],
+      ],
+    ],
+    [
+      "In a chart of the drawer",
+      [
+        ["← →", "another pair, bar or point"],
+        ["+ -", "zoom about it"],
+        ["Escape", "show all again, then close the drawer"],
       ],
     ],
     [

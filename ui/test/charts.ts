@@ -36,7 +36,7 @@ function heights(): Histogram {
     return { low: 295 + i / 4, high: 295 + (i + 1) / 4, seconds, count: null };
   });
   return {
-    ...{ units: "mA", bins, infinite: none, minus_infinite: none, nan: none },
+    ...{ units: "mA", bins, below: none, above: none, infinite: none, minus_infinite: none, nan: none },
     ...{ gaps: { seconds: 0 }, before: { seconds: 0 }, damage: [] },
   };
 }
@@ -72,7 +72,7 @@ function pairs(theme: "light" | "dark", marked: number | null): Draw {
   return (context) => {
     const titles = { x: "SR:CURRENT, mA", y: "LAB:TEMP1, degC" };
     const times = { from: BEGIN, to: BEGIN + 3600, first: "10:00:00", last: "11:00:00" };
-    drawPairs(context, SIZE, loop(), { titles, times, marked, palette: applyTheme(theme) });
+    drawPairs(context, SIZE, loop(), { titles, times, marked, palette: applyTheme(theme), x: null, y: null });
   };
 }
 

@@ -193,15 +193,25 @@ function fitOf(x: number[], y: number[]): { correlation: number; slope: number; 
 /** For how long a formula lay where, looked at each second; how often, if each look were a sample. */
 export function histogramOf(
   of: Formula,
-  { from, to, count, isCount }: { from: number; to: number; count: number; isCount: boolean },
+  {
+    from,
+    to,
+    count,
+    isCount,
+    ends,
+  }: { from: number; to: number; count: number; isCount: boolean; ends: [number | null, number | null] },
 ): object {
   const looks = Array.from({ length: Math.floor(to - from) }, (_, i) => of.at(from + i));
   const known = looks.filter((value) => !Number.isNaN(value));
-  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const [low, high] = [ends[0] ?? Math.min(...known), ends[1] ?? Math.max(...known)];
   const width = (high - low) / count;
   const share = (length: number) => ({ seconds: isCount ? null : length, count: isCount ? length : null });
   const lengths = new Array<number>(known.length > 0 ? count : 0).fill(0);
+  let [below, above] = [0, 0];
   for (const value of known) {
+    if (value < low) below += 1;
+    if (value > high) above += 1;
+    if (value < low || value > high) continue;
     const i = Math.min(count - 1, Math.floor((value - low) / width));
     lengths[i] = lengths[i]! + 1;
   }
@@ -210,7 +220,7 @@ export function histogramOf(
     ...share(length),
   }));
   return {
-    ...{ units: of.units || null, bins, below: share(0), above: share(0), infinite: share(0) },
+    ...{ units: of.units || null, bins, below: share(below), above: share(above), infinite: share(0) },
     ...{ minus_infinite: share(0), nan: share(0), gaps: { seconds: looks.length - known.length } },
     ...{ before: { seconds: 0 }, damage: [] },
   };

@@ -127,6 +127,116 @@ test("the tab that is open, and its entry in the menu, keep what is chosen", asy
   assert.deepEqual([params().get("of"), params().get("bins")], ["LAB:TEMP2", null]);
 });
 
+/** Drags over a part of the chart, from one corner to the other. */
+async function drag([x0, y0]: [number, number], [x1, y1]: [number, number]): Promise<void> {
+  const { x, y, width, height } = (await chart().boundingBox())!;
+  await page.mouse.move(x + x0 * width, y + y0 * height);
+  await page.mouse.down();
+  await page.mouse.move(x + x1 * width, y + y1 * height, { steps: 4 });
+  await page.mouse.up();
+}
+
+/** The two numbers that a part of the address has, once it has them. */
+async function span(key: string): Promise<[number, number]> {
+  await page.waitForFunction((key) => new URLSearchParams(location.search).has(key), key);
+  const [low, high] = params().get(key)!.split(",").map(Number);
+  assert.ok(low! < high!, params().get(key)!);
+  return [low!, high!];
+}
+
+const gone = (key: string) =>
+  page.waitForFunction((key) => !new URLSearchParams(location.search).has(key), key);
+
+test("a drag over pairs zooms both axes, keys zoom about the pair, and Escape or a double click shows all again", async () => {
+  await open(`pv=LAB:TEMP1&pv=LAB:TEMP2&drawer=xy&${CALM}`);
+  await told().getByText("pairs").waitFor();
+  assert.equal(await told().getByText("in sight").count(), 0);
+  await drag([0.4, 0.3], [0.7, 0.6]);
+  const [x, y] = [await span("xin"), await span("yin")];
+  await told().getByText("in sight").waitFor();
+  const seen = Number(/([\d,]+) in sight/.exec((await told().textContent())!)![1]!.replace(",", ""));
+  const all = Number(/^([\d,]+) pairs/.exec((await told().textContent())!)![1]!.replace(",", ""));
+  assert.ok(seen > 0 && seen < all, `${seen} of ${all}`);
+  // It comes back with the address, and an arrow leads to a pair in sight.
+  await page.reload();
+  await told()
+    .getByText(`${seen.toLocaleString("en")} in sight`)
+    .waitFor();
+  await chart().focus();
+  await page.keyboard.press("ArrowRight");
+  await pointed().getByText("X ").waitFor();
+  const [, px, py] = /X ([\d.]+) degC, Y ([\d.]+) degC/.exec((await pointed().textContent())!)!;
+  assert.ok(Number(px) >= x[0] && Number(px) <= x[1], `${px} in ${x.join()}`);
+  assert.ok(Number(py) >= y[0] && Number(py) <= y[1], `${py} in ${y.join()}`);
+  await page.keyboard.press("+");
+  await page.waitForFunction((was) => new URLSearchParams(location.search).get("xin") !== was, x.join(","));
+  const nearer = await span("xin");
+  assert.ok(nearer[1] - nearer[0] < 0.6 * (x[1] - x[0]), "plus zooms");
+  assert.ok(nearer[0] <= Number(px) && nearer[1] >= Number(px), "about the pair");
+  await page.keyboard.press("Escape");
+  await gone("xin");
+  assert.equal(params().get("yin"), null);
+  assert.ok(await page.locator("#analysis").isVisible(), "the drawer stays");
+  await page.keyboard.press("+");
+  await span("yin");
+  await page.keyboard.press("-");
+  await page.keyboard.press("-");
+  await gone("yin");
+  await drag([0.4, 0.3], [0.7, 0.6]);
+  await span("xin");
+  const at = params().get("at");
+  const { width, height } = (await chart().boundingBox())!;
+  await chart().dblclick({ position: { x: width / 2, y: height / 2 } });
+  await gone("xin");
+  // Longer than a click waits for the second one.
+  await page.waitForTimeout(400);
+  assert.equal(params().get("at"), at, "a double click sets no cursor");
+  // By a drag along one axis the other keeps what it shows; another row has other values.
+  await drag([0.4, 0.5], [0.7, 0.501]);
+  await span("xin");
+  assert.equal(params().get("yin"), null);
+  await page.getByRole("button", { name: "All pairs" }).click();
+  await gone("xin");
+  assert.equal(await page.evaluate(() => document.activeElement!.tagName), "CANVAS");
+  await page.keyboard.press("Escape");
+  await page.locator("#analysis").waitFor({ state: "hidden" });
+});
+
+test("a drag over bars asks for those values alone, says what lies beside them, and is undone", async () => {
+  await open(`pv=LAB:TEMP1&pv=LAB:TEMP2&drawer=histogram&bins=20&${HOUR}`);
+  await told().getByText("known for 57 min").waitFor();
+  await drag([0.4, 0.5], [0.6, 0.5]);
+  const [low, high] = await span("within");
+  await told().getByText("below: ").waitFor();
+  await told().getByText("above: ").waitFor();
+  await told().getByText("known for 57 min").waitFor();
+  const asked = server.requests.filter((request) => request.startsWith("/api/v1/histogram?")).at(-1)!;
+  assert.ok(asked.includes(`&bins=20&weight=time&low=${low}&high=${high}`), asked);
+  await page.reload();
+  await told().getByText("below: ").waitFor();
+  await page.locator('.drawer-panel[aria-busy="false"]').waitFor();
+  await chart().focus();
+  await page.keyboard.press("ArrowRight");
+  const [, first] = /^([−\d.]+) … /.exec((await pointed().textContent())!)!;
+  assert.ok(Math.abs(Number(first) - low) < 1e-3, `${first}, not ${low}`);
+  await page.keyboard.press("-");
+  await page.waitForFunction(
+    (was) => new URLSearchParams(location.search).get("within") !== was,
+    `${low},${high}`,
+  );
+  await page.keyboard.press("Escape");
+  await gone("within");
+  await page.keyboard.press("+");
+  await span("within");
+  await page.getByRole("button", { name: "All values" }).click();
+  await gone("within");
+  // What was chosen of one row says nothing of another.
+  await drag([0.4, 0.5], [0.6, 0.5]);
+  await span("within");
+  await page.getByLabel("Of", { exact: true }).selectOption("LAB:TEMP2");
+  await gone("within");
+});
+
 test("a spectrum names the strongest frequencies, and is zoomed by dragging, keys and the address", async () => {
   await open(`pv=SR:LIFETIME&drawer=fft&${CALM}`);
   await told()

@@ -596,7 +596,9 @@ export class TestServer {
     if (noun === "histogram") {
       const count = Number(asked.get("bins") ?? 50);
       const isCount = asked.get("weight") === "count";
-      return send(response, 200, histogramOf(of("expression"), { from, to, count, isCount }));
+      const end = (key: string) => (asked.has(key) ? Number(asked.get(key)) : null);
+      const ends: [number | null, number | null] = [end("low"), end("high")];
+      return send(response, 200, histogramOf(of("expression"), { from, to, count, isCount, ends }));
     }
     if (noun === "xy") {
       const by = asked.get("by") ?? "last";
