@@ -135,6 +135,8 @@ export abstract class Panel<Wanted, Answer> {
     const found = this.want();
     if ("empty" in found) {
       this.rest();
+      // Rows that are still to come are worked on as well.
+      set(this.element, "aria-busy", String(found.empty === WAITING));
       this.say([]);
       this.csv.hidden = true;
       return this.sayEmpty(found.empty);
