@@ -82,6 +82,17 @@ test("where the archiver is another version by now the page is loaded anew by a 
   assert.equal(new URL(page.url()).searchParams.get("bins"), "10");
 });
 
+test("a browser that remembers that a module did not come has it under another name", async () => {
+  const isByOwnName = (url: URL) => url.pathname.includes("/assets/drawer-") && url.search === "";
+  await page.route(isByOwnName, cut);
+  await page.goto(`${base}?${CALM}&drawer=histogram`);
+  await again("#analysis").waitFor();
+  await page.evaluate(() => (document.documentElement.dataset.isSame = "yes"));
+  await again("#analysis").click();
+  await page.locator("#analysis canvas").waitFor();
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.isSame), "yes");
+});
+
 test("what does not come by its own name nor by another comes with the page, by a press", async () => {
   await page.route("**/assets/drawer-*", cut);
   await page.goto(`${base}?${CALM}&drawer=histogram`);
