@@ -14,7 +14,7 @@
 // What is computed of its rows below the plot: drawer_host.ts with drawer_state.ts, and when it is opened drawer.ts with drawer_panel.ts, drawer_xy.ts,
 // drawer_histogram.ts, drawer_fft.ts, relations.ts; drawn by charts.ts on chart_axes.ts and chart_canvas.ts.
 // A wall has wall.ts and renewal.ts; files are handed over by file.ts and svg.ts, made by the archiver with export_form.ts and exports.ts.
-// Every text that a person reads stands in words.ts. What comes only when it is wanted is brought by later.ts. What of this is there for whom, and how they log in: login.ts, who.ts.
+// Tab goes on in the order of what is seen by sight.ts. Every text that a person reads stands in words.ts. What comes only when it is wanted is brought by later.ts. What of this is there for whom, and how they log in: login.ts, who.ts.
 
 import "./tokens.css";
 import "./style.css";
@@ -41,6 +41,7 @@ import { Renewal } from "./renewal.ts";
 import { Settings } from "./settings.ts";
 import { Search } from "./search.ts";
 import { Share } from "./share.ts";
+import { followSight } from "./sight.ts";
 import { clampRange, fromQuery, rangeOf, toQuery, ViewStore, type Range, type Shown } from "./state.ts";
 import { formulaName, overName, pvsOf, secondsEarlier, sourceOf } from "./source.ts";
 import { StatusLine } from "./status.ts";
@@ -51,6 +52,7 @@ import { ViewsDialog } from "./views_dialog.ts";
 import type { When } from "./when.ts";
 
 watchPresses();
+followSight();
 
 const status: StatusLine = new StatusLine(
   () => store.view.zone,
