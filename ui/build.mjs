@@ -67,6 +67,11 @@ for (const path of [`${dist}/index.html`, ...outputs.map((name) => `${dist}/asse
   if (path.endsWith(".html") || first.has(basename(path))) packedFirst += gzip.length;
 }
 
+/** A page that is opened at night, by whatever line, is to be there at once. */
+const FIRST_MAX = 120_000;
+if (packedFirst > FIRST_MAX)
+  throw new Error(`the first load is ${packedFirst} bytes in gzip, at most ${FIRST_MAX}`);
+
 const bytes = Object.values(result.metafile.outputs).reduce((sum, output) => sum + output.bytes, html.length);
 console.log(
   `dist: ${outputs.join(", ")}, index.html: ${(bytes / 1024).toFixed(0)} KiB, ${(packed / 1024).toFixed(0)} in gzip, ${(packedFirst / 1024).toFixed(0)} of them at first`,
