@@ -403,6 +403,18 @@ export function getSampleAfter(
   return request(path, { signal });
 }
 
+/** So many samples at or after a moment, before another. */
+export function getSamplesFrom(
+  name: string,
+  from: Instant,
+  to: Instant,
+  limit: number,
+  signal: AbortSignal,
+): Promise<WireSamples> {
+  const path = `${pvPath(name)}/samples?from=${isoOf(from)}&to=${isoOf(to)}&before=false&limit=${limit}`;
+  return request(path, { signal });
+}
+
 export function getGaps(name: string, range: Range, signal: AbortSignal): Promise<{ gaps: WireGap[] }> {
   return request(`${pvPath(name)}/gaps?${rangeQuery(range)}`, { signal });
 }

@@ -1,8 +1,9 @@
-// The drawer below the plot: two rows against each other, the histogram of one, or its spectrum, as the archiver computes them.
+// The drawer below the plot: two rows against each other, the histogram of one, or its spectrum, as the archiver computes them; and their samples.
 
 import type { DrawerState } from "./drawer_state.ts";
 import { FftPanel } from "./drawer_fft.ts";
 import { HistogramPanel } from "./drawer_histogram.ts";
+import { SamplesPanel } from "./drawer_samples.ts";
 import { XyPanel } from "./drawer_xy.ts";
 import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
@@ -32,7 +33,7 @@ export interface DrawerActions {
 }
 
 export class Drawer {
-  private panels: { xy: XyPanel; histogram: HistogramPanel; fft: FftPanel };
+  private panels: { xy: XyPanel; histogram: HistogramPanel; fft: FftPanel; samples: SamplesPanel };
 
   constructor(
     private root: HTMLElement,
@@ -42,6 +43,7 @@ export class Drawer {
       xy: new XyPanel(actions),
       histogram: new HistogramPanel(actions),
       fft: new FftPanel(actions),
+      samples: new SamplesPanel(actions),
     };
   }
 

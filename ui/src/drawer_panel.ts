@@ -64,7 +64,7 @@ export abstract class Panel<Wanted, Answer> {
   private asking: AbortController | null = null;
 
   constructor(
-    protected tab: Tab,
+    protected tab: Exclude<Tab, "samples">,
     protected actions: DrawerActions,
     zoomed: Zoomed = "x",
   ) {

@@ -1,6 +1,6 @@
 // What the drawer below the plot shows of an analysis, as a part of the view and of its address: which, of which rows, and how.
 
-export const TABS = ["xy", "histogram", "fft"] as const;
+export const TABS = ["xy", "histogram", "fft", "samples"] as const;
 export type Tab = (typeof TABS)[number];
 
 export interface DrawerState {
@@ -16,6 +16,7 @@ const KEYS: Record<Tab, readonly string[]> = {
   xy: ["x", "y", "by", "step", "xin", "yin"],
   histogram: ["of", "bins", "weight", "within"],
   fft: ["of", "window", "output", "axes", "step", "fill", "band"],
+  samples: ["of"],
 };
 
 /** Formulas are no longer. */

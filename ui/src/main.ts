@@ -12,7 +12,8 @@
 // Rows that are no PV alone have source.ts and formula.ts, and the numbers between two cursors between.ts.
 // What people write beside the samples: notes.ts with note_dialog.ts, views_dialog.ts and view_saver.ts; asked by memos.ts.
 // What is computed of its rows below the plot: drawer_host.ts with drawer_state.ts, and when it is opened drawer.ts with drawer_panel.ts, drawer_xy.ts,
-// drawer_histogram.ts, drawer_fft.ts, relations.ts; drawn by charts.ts on chart_axes.ts and chart_canvas.ts.
+// drawer_histogram.ts, drawer_fft.ts, relations.ts; drawn by charts.ts on chart_axes.ts and chart_canvas.ts. Its table of samples is
+// drawer_samples.ts with sample_rows.ts.
 // A wall has wall.ts and renewal.ts; files are handed over by file.ts and svg.ts, made by the archiver with export_form.ts and exports.ts.
 // Tab goes on in the order of what is seen by sight.ts. Every text that a person reads stands in words.ts. What comes only when it is wanted is brought by later.ts. What of this is there for whom, and how they log in: login.ts, who.ts.
 

@@ -903,6 +903,63 @@ export const laterWords = {
   again: "Try again",
 } as const;
 
+/** By Channel Access the status of a record, by pvAccess the class of cause. */
+const STATUSES: Record<string, string[]> = {
+  ca: [
+    ...[
+      "NO_ALARM",
+      "READ",
+      "WRITE",
+      "HIHI",
+      "HIGH",
+      "LOLO",
+      "LOW",
+      "STATE",
+      "COS",
+      "COMM",
+      "TIMEOUT",
+      "HWLIMIT",
+    ],
+    ...["CALC", "SCAN", "LINK", "SOFT", "BAD_SUB", "UDF", "DISABLE", "SIMM", "READ_ACCESS", "WRITE_ACCESS"],
+  ],
+  pva: ["NONE", "DEVICE", "DRIVER", "RECORD", "DB", "CONF", "UNDEFINED", "CLIENT"],
+};
+
+/** The samples of PVs as a table. */
+export const sampleWords = {
+  of: "Of",
+  all: (pvs: number) => `all ${pvsText(pvs)}`,
+  heads: { time: "Time", pv: "PV", value: "Value", severity: "Severity", status: "Status" },
+  label:
+    "Samples in the order of time; arrows go from row to row, Enter sets the cursor of the plot there, Ctrl C copies the row",
+  asking: "asking the archiver …",
+  whole: (samples: number) => `${samplesText(samples)}: all of the range`,
+  part: (samples: number, until: string) =>
+    `The first ${samplesText(samples)}, up to ${until}. There are more: scroll on`,
+  full: (rows: number, until: string) =>
+    `The first ${rows.toLocaleString("en")} rows, up to ${until}. There are more: choose a shorter range, or take the CSV, which has all`,
+  live: (told: string, time: string) => `${told}; as of ${time}`,
+  again: "Ask again",
+  copy: "Copy as CSV",
+  copied: (rows: number) => `${rows === 1 ? "The row is" : `${rows.toLocaleString("en")} rows are`} copied.`,
+  copiedPart: (rows: number) =>
+    `The ${rows.toLocaleString("en")} rows that are here are copied; the CSV has all.`,
+  notCopied: "This browser does not let a page copy here; the CSV has all.",
+  noPv: "No row of the plot has samples of its own.",
+  findOne: "Find a PV",
+  nothing: (from: string, to: string) => `Nothing was recorded from ${from} to ${to}, and no gap is known.`,
+  status: (status: number, protocol: string | null) => {
+    const name = STATUSES[protocol ?? ""]?.[status];
+    return name === undefined ? String(status) : `${name} (${status})`;
+  },
+  gap: (until: string | null, length: string, cause: string, lost: number) =>
+    `not recorded ${until === null ? `since then, for ${length}` : `until ${until}, for ${length}`}: ${cause}${lost > 0 ? `, ${lost.toLocaleString("en")} samples lost` : ""}`,
+} as const;
+
+function samplesText(count: number): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? "sample" : "samples"}`;
+}
+
 /** Lists of a cluster for a part of which nobody answers. */
 export const missingWords = {
   unanswered: (parts: string, pvs: number) =>
@@ -1130,7 +1187,7 @@ export const keyWords = {
   numbers: "numbers of the range in every row, or fewer lines",
   hide: "hide the PV of the row, or show it",
   settings: "settings of the PV of the row",
-  drawer: "drawer: waveforms, or XY, histogram and spectrum",
+  drawer: "drawer: waveforms, or XY, histogram, spectrum and samples",
   panel: "fold the panel, or show it",
   note: "note at the cursor, or from A to B",
   share: "share and export",
@@ -1165,6 +1222,14 @@ export const keyWords = {
         ["← →", "another pair, bar or point"],
         ["+ -", "zoom about it"],
         ["Escape", "show all again, then close the drawer"],
+      ],
+    ],
+    [
+      "In the table of samples",
+      [
+        ["↑ ↓ PageUp PageDown Home End", "another sample"],
+        ["Enter", "cursor A there"],
+        ["Ctrl+C", "copy it as CSV"],
       ],
     ],
     [
@@ -1441,7 +1506,7 @@ export const frameWords = {
   more: "More",
   when: "Find when …",
   drawerTitle: "Below the plot ( w )",
-  drawer: "XY, histogram, spectrum",
+  drawer: "XY, histogram, spectrum, samples",
   views: "Named views …",
   archive: "Archive PVs …",
   themeTitle: "Light or dark ( t )",
@@ -1469,6 +1534,7 @@ export const frameWords = {
   xy: "XY",
   histogram: "Histogram",
   spectrum: "Spectrum",
+  samples: "Samples",
   closeDrawer: "Close the drawer",
   closeDrawerTitle: "Close the drawer ( w )",
   panel: "Values",

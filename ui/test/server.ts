@@ -36,6 +36,8 @@ import { FIRST, fixturePvs, type FixtureGap, type FixturePv } from "./pvs.ts";
 const STEPS_MAX = 400_000;
 /** So many rows of a PV are kept until another range of it is asked for. */
 const ROWS_KEPT = 40_000;
+/** What a record says with each severity: none, HIGH, HIHI, UDF. */
+const STATUSES = [0, 4, 3, 17];
 const SEVERITIES = ["NO_ALARM", "MINOR", "MAJOR", "INVALID", "UNDEFINED"];
 /** What the archiver tells browsers of every answer; a test of the program compares it. */
 const POLICY =
@@ -1074,7 +1076,7 @@ function chunkOf(pv: FixturePv, rows: Row[]): WireChunk {
     nanos: rows.map((row) => row.nanos),
     values: rows.map((row) => row.value),
     severity: rows.map((row) => row.severity),
-    status: rows.map(() => 0),
+    status: rows.map((row) => STATUSES[row.severity] ?? 0),
   };
 }
 

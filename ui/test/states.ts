@@ -123,6 +123,25 @@ export const STATES: State[] = [
       await page.locator(".drawer-empty").getByText("not even").waitFor();
     },
   },
+  ...(["light", "dark"] as const).map((theme) => ({
+    ...{
+      name: `drawer-samples-${theme}`,
+      ...(theme === "light" ? DESK : { width: 390, height: 844 }),
+      theme,
+    },
+    show: async (page: Page, _: TestServer, base: string) => {
+      await open(page, `${base}?pv=LAB:TEMP1&pv=LAB:TEMP2&${HOUR}&drawer=samples`);
+      await page.locator(".samples-grid [data-row]").first().waitFor();
+    },
+  })),
+  {
+    ...{ name: "absence", ...DESK, theme: "light" },
+    show: async (page, _, base) => {
+      await page.route("**/assets/drawer-*", (route) => route.abort());
+      await open(page, `${base}?pv=LAB:TEMP1&${CALM}&drawer=xy`);
+      await page.locator(".absence").waitFor();
+    },
+  },
   {
     ...{ name: "drawer-phone", width: 390, height: 844, theme: "light" },
     show: (page, _, base) => drawer(page, `${base}?pv=SR:CURRENT&pv=SR:LIFETIME&${HOUR}&drawer=xy`),
