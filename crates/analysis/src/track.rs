@@ -58,10 +58,7 @@ impl What {
 
     /// Whether it is made of arrays.
     pub(crate) fn is_of_arrays(&self) -> bool {
-        matches!(
-            self,
-            What::Element(_) | What::Length | What::Sum | What::Mean | What::Least | What::Greatest
-        )
+        matches!(self, What::Element(_) | What::Length | What::Sum | What::Mean | What::Least | What::Greatest)
     }
 }
 

@@ -320,7 +320,8 @@ impl Engine {
             if manifest.may_hold(pv) && overlap(manifest.t0, manifest.t1, range) {
                 let counters = self.counters.clone();
                 let hidden = deletions.hidden_in(manifest);
-                let lookup = Lookup { pv, segment: segment.clone(), counters, summaries: summaries.clone(), hidden };
+                let (segment, memory) = (segment.clone(), Some(self.memory.clone()));
+                let lookup = Lookup { pv, segment, counters, summaries: summaries.clone(), memory, hidden };
                 parts.push(Part::segment(lookup, parts.len() as u64));
             }
         }

@@ -105,6 +105,8 @@ pub(crate) struct Lookup {
     pub(crate) segment: Arc<Segment>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) summaries: Summaries,
+    /// Where indexes are remembered; none for who reads all of a segment once.
+    pub(crate) memory: Option<Arc<Memory>>,
     /// What of it nobody may see: no summary and no level of what overlaps it tells the truth.
     pub(crate) hidden: Hidden,
 }
@@ -477,16 +479,18 @@ impl Lookup {
 
     /// The blocks of the PV that may have samples within the range.
     fn index(&self, record: &DirectoryRecord, range: TimeRange) -> Result<Listed, Error> {
-        let Summaries::Read(Binned { memory, .. }) = &self.summaries else {
-            return Ok(Listed::Own(self.read_index(record, Table::Index)?.within(record, range)));
-        };
+        let last = if let Summaries::Read(_) = &self.summaries { Table::Summaries } else { Table::Index };
+        let serves = |index: &Index| last == Table::Index || index.entries.len() == index.summaries.len();
         let place = self.segment.place(record.pv);
-        if let Some(known) = memory.indexes.get(place) {
+        let memory = self.memory.as_ref();
+        if let Some(known) = memory.and_then(|memory| memory.indexes.get(place)).filter(|known| serves(known)) {
             return Ok(Listed::of(&known, range));
         }
-        let index = self.read_index(record, Table::Summaries)?;
-        let is_whole = index.entries.len() == index.summaries.len();
-        if is_whole && index.entries.len() >= REMEMBERED_BLOCKS_MIN {
+        let index = self.read_index(record, last)?;
+        if let Some(memory) = memory
+            && index.entries.len() >= REMEMBERED_BLOCKS_MIN
+            && serves(&index)
+        {
             memory.indexes.put(place, index.remembered());
         }
         Ok(Listed::Own(index.within(record, range)))
@@ -554,7 +558,7 @@ struct Index {
     entries: Vec<Entry>,
     /// One for each entry, or none at all.
     summaries: Vec<Summary>,
-    /// Whether there is a summary for each, and each ends before the next one begins: nobody looked if not.
+    /// Whether there is a summary for each or for none, and each ends before the next one begins: nobody looked if not.
     follows: bool,
 }
 
@@ -567,7 +571,7 @@ impl Index {
     fn remembered(&self) -> Arc<Index> {
         let mut index = self.clone();
         let ends_before = |(entry, next): (&Entry, &Entry)| entry.t1 < next.t0;
-        index.follows = self.entries.len() == self.summaries.len()
+        index.follows = [0, self.entries.len()].contains(&self.summaries.len())
             && self.entries.iter().zip(self.entries.iter().skip(1)).all(ends_before);
         Arc::new(index)
     }
