@@ -7,7 +7,7 @@ import { holesOf } from "./line.ts";
 import { sideOf, withGaps, withSide, type Side } from "./side.ts";
 import { secondsEarlier } from "./source.ts";
 import type { Range } from "./state.ts";
-import { noteState, takeHistory, type History, type Trace } from "./trace.ts";
+import { fallSilent, noteState, takeHistory, type History, type Trace } from "./trace.ts";
 import { getSamplesOf, getView, inAnswers } from "./view.ts";
 import { plotWords as words } from "./words.ts";
 
@@ -66,6 +66,7 @@ export class Loader {
   constructor(
     private changed: (trace: Trace) => void,
     private unreachable: () => void,
+    private now: () => number,
   ) {}
 
   get busy(): number {
@@ -139,6 +140,7 @@ export class Loader {
         ? error.sentence
         : String(error);
     if (error instanceof ApiError && error.code === "unreachable") this.unreachable();
+    if (error instanceof ApiError && error.code === "store_refused") fallSilent(trace, this.now());
     if (trace.unknown && !wasUnknown && trace.source.kind !== "formula")
       void this.near(trace, trace.source.pv);
   }
@@ -159,6 +161,7 @@ export class Loader {
     takeHistory(trace, history);
     batch.taken.add(trace);
     trace.error = null;
+    trace.untoldSince = null;
     trace.unknown = false;
   }
 

@@ -139,10 +139,11 @@ export class Page {
   ) {
     this.palette = applyTheme(store.view.theme);
     this.doubt = trouble.doubt;
-    this.loader = new Loader((trace) => {
+    const changed = (trace: Trace) => {
       if (trace.unknown) this.follow();
       this.draw();
-    }, trouble.doubt);
+    };
+    this.loader = new Loader(changed, trouble.doubt, () => this.clock.known());
     this.plot = new Plot(byId("plot"), {
       ...mouse,
       cursor: () => this.cursorMoved(),
@@ -392,7 +393,8 @@ export class Page {
     const isOver = trace.gaps.some(
       (gap) => gap.to === Infinity && gap.from < (trace.tail.x.at(-1) ?? -Infinity),
     );
-    if ((trace.kind === "unknown" || isOver) && !trace.loading) this.loadAnew(trace);
+    const isNews = trace.kind === "unknown" || isOver || trace.untoldSince !== null;
+    if (isNews && !trace.loading) this.loadAnew(trace);
   }
 
   private loadAnew(trace: Trace): void {

@@ -74,6 +74,8 @@ export interface Trace {
   near: string[];
   /** Why something of this PV cannot be shown. */
   error: string | null;
+  /** Since when nobody says anything of it. */
+  untoldSince: number | null;
 }
 
 export function newTrace(name: string, colour: number): Trace {
@@ -99,6 +101,7 @@ export function newTrace(name: string, colour: number): Trace {
     unknown: false,
     near: [],
     error: null,
+    untoldSince: null,
   };
 }
 
@@ -154,12 +157,25 @@ export function takeHistory(trace: Trace, history: History): void {
   for (const key of Object.keys(trace.tail) as (keyof Samples)[]) trace.tail[key].splice(0, covered);
 }
 
-/** Up to when the newest value that was loaded is known to hold, if it is `now`: not beyond the moment at which its IOC was lost. */
+/** Up to when the newest value that was loaded is known to hold, if it is `now`: not beyond the moment at which its IOC was lost, or all who could
+ * tell of it. */
 export function knownUntil(trace: Trace, now: number): number {
   const { history, state } = trace;
   const lost = state === "disconnected" ? Date.parse(trace.since ?? "") / 1000 : NaN;
-  const until = history && !history.live ? Math.min(now, history.range.to) : now;
+  const until = Math.min(
+    history && !history.live ? Math.min(now, history.range.to) : now,
+    trace.untoldSince ?? now,
+  );
   return Number.isFinite(lost) ? Math.min(until, lost) : until;
+}
+
+/** A PV that came so often is not known any more behind its last sample, once nobody says anything of it. */
+const OFTEN_SECONDS = 10;
+
+/** Nobody says anything of a PV from now on. */
+export function fallSilent(trace: Trace, now: number): void {
+  const last = trace.tail.x.at(-1) ?? trace.history?.samples?.x.at(-1) ?? -Infinity;
+  trace.untoldSince ??= now - last < OFTEN_SECONDS ? last : now;
 }
 
 /**

@@ -19,25 +19,33 @@ const SLACK_SECONDS = 1.5;
 /** Shorter than this nothing is told as a hole. */
 const HOLE_SECONDS = 2.5;
 
+/** What is shown. */
+const LIVE_SECONDS = 120;
+
 type Span = [from: number, to: number];
 
 /** `pv` is recorded by a node that can be killed, and by another one soon after that. */
 export async function nodesJourney(tools: NodesTools, pv: string, { page, act }: Walk): Promise<void> {
   const { base, loaded, outside, shot } = tools;
-  await page.goto(`${base}?pv=${pv}&live=120`);
+  await page.goto(`${base}?pv=${pv}&live=${LIVE_SECONDS}`);
   await loaded(page);
   await goesOn(page, pv);
 
   await outside("kill the recorder");
+  const killed = Date.now() / 1000;
   await page.locator(`#legend [data-pv="${pv}"] .note`).filter({ hasText: "nobody answers" }).waitFor({
     state: "attached",
   });
+  await page.waitForTimeout(300);
+  const drawn = Math.max(...(await tools.solid(page, pv)).map(({ part }) => part));
+  const last = Date.now() / 1000 - (1 - drawn) * LIVE_SECONDS;
+  assert.ok(last < killed + SLACK_SECONDS, `${(last - killed).toFixed(1)} s are drawn that nobody recorded`);
   await shot(page, "node-lost");
   await goesOn(page, pv);
   await hasNoOtherHole(tools, page, pv);
 
   await outside("start the recorder");
-  await page.goto(`${base}?pv=${pv}&live=120`);
+  await page.goto(`${base}?pv=${pv}&live=${LIVE_SECONDS}`);
   await loaded(page);
   await goesOn(page, pv);
   await outside("kill the node of the page");
@@ -49,7 +57,7 @@ export async function nodesJourney(tools: NodesTools, pv: string, { page, act }:
   await loaded(page);
   const there = new URL(page.url());
   assert.notEqual(there.href.split("?")[0], base, "it is the page of another node");
-  assert.equal(there.searchParams.get("live"), "120");
+  assert.equal(there.searchParams.get("live"), String(LIVE_SECONDS));
   await goesOn(page, pv);
   await hasNoOtherHole(tools, page, pv);
   await shot(page, "node-elsewhere");

@@ -8,6 +8,7 @@ import { readingAt, readingOver } from "../src/reading.ts";
 import {
   appendLive,
   extremesOf,
+  fallSilent,
   knownUntil,
   newTrace,
   runsOf,
@@ -159,4 +160,19 @@ test("a value holds until now, but not beyond the moment at which its IOC was lo
   assert.equal(knownUntil(trace, 20), 20);
   Object.assign(trace, { state: "disconnected", since: "1970-01-01T00:00:12Z" });
   assert.equal(knownUntil(trace, 20), 12);
+});
+
+test("of a PV of which nobody says anything no value holds on that came often, and others up to that moment", () => {
+  const often = loaded([7, 1], [8, 2]);
+  fallSilent(often, 12);
+  assert.equal(knownUntil(often, 30), 8);
+  fallSilent(often, 15);
+  assert.equal(knownUntil(often, 30), 8, "it was silent already");
+  const seldom = loaded([1, 1]);
+  fallSilent(seldom, 12);
+  assert.equal(knownUntil(seldom, 30), 12);
+  appendLive(seldom, chunk([13, 5]));
+  seldom.untoldSince = null;
+  fallSilent(seldom, 14);
+  assert.equal(knownUntil(seldom, 30), 13);
 });
