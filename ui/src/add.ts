@@ -1,6 +1,6 @@
 // The dialog that adds PVs to the archive and says what became of each.
 
-import { addPvs, ApiError, getPv, type AddResult, type NewPv } from "./api.ts";
+import { addPvs, faultText, getPv, type AddResult, type NewPv } from "./api.ts";
 import { byId, counted, h, setText } from "./dom.ts";
 import { Firsts } from "./firsts.ts";
 import { readNames } from "./names.ts";
@@ -69,7 +69,7 @@ export class AddDialog {
       this.report([...refused, ...pvs]);
       this.added();
     } catch (error) {
-      this.refuse(error instanceof ApiError ? error.sentence : String(error));
+      this.refuse(faultText(error));
     }
   }
 

@@ -1,6 +1,6 @@
 // What the server computes of samples: snapshots, what changed between two times, when something held, formulas and figures.
 
-import { answered, ApiError, isAbort, post, type Json, type Metadata, type WireGap } from "./api.ts";
+import { ApiError, isAbort, post, type Json, type Metadata, type WireGap, postRaw } from "./api.ts";
 import type { Range } from "./state.ts";
 import { iso } from "./time.ts";
 import { answerWords as words } from "./words.ts";
@@ -92,11 +92,7 @@ export async function getKnown(names: string[], range: Range, signal: AbortSigna
 
 /** The same as a file, as the archiver writes it. */
 export async function getCsv(path: "/at" | "/diff", asked: Asked, pairs: string[]): Promise<string> {
-  const response = await answered(pathOf(path, asked, [...pairs, WHOLE, "format=csv"]), {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(bodyOf(asked)),
-  });
+  const response = await postRaw(pathOf(path, asked, [...pairs, WHOLE, "format=csv"]), bodyOf(asked));
   return response.text();
 }
 
@@ -151,8 +147,7 @@ export async function searchWhen(
 ): Promise<void> {
   const more = `${limit === undefined ? "" : `&limit=${limit}`}${anyUnits ? "&units=any" : ""}`;
   const path = `/when?from=${iso(range.from)}&to=${iso(range.to)}&format=lines${more}`;
-  const headers = { "Content-Type": "text/plain" };
-  const response = await answered(path, { method: "POST", headers, body: expression, signal });
+  const response = await postRaw(path, expression, signal);
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let isTold = false;
   const take = (text: string) => {

@@ -225,8 +225,18 @@ export class ApiError extends Error {
 
   /** The message and, if there is one, the hint. */
   get sentence(): string {
-    return this.hint ? `${this.message} (${this.hint})` : this.message;
+    return refusalText(this);
   }
+}
+
+/** A refusal in one sentence, wherever it stands in an answer. */
+export function refusalText({ message, hint }: { message: string; hint: string | null }): string {
+  return hint ? `${message} (${hint})` : message;
+}
+
+/** What went wrong, for who reads the page. */
+export function faultText(error: unknown): string {
+  return error instanceof ApiError ? error.sentence : String(error);
 }
 
 export const ROOT = "api/v1";
@@ -259,6 +269,13 @@ export async function answered(path: string, init: RequestInit = {}, root = ROOT
   const refusal = refusalOf(response, await jsonOf(response));
   if (isBarred(refusal) && !path.startsWith("/login")) doubt();
   throw refusal;
+}
+
+/** Sends a text, or what is written as JSON, and gives the answer as it comes. */
+export function postRaw(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+  const isText = typeof body === "string";
+  const headers = { "Content-Type": isText ? "text/plain" : "application/json" };
+  return answered(path, { method: "POST", headers, body: isText ? body : JSON.stringify(body), signal });
 }
 
 async function request<T>(path: string, init: RequestInit = {}, root = ROOT): Promise<T> {

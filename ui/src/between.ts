@@ -1,6 +1,6 @@
 // What each PV amounts to between the cursors A and B, as the archiver computes it: each value counts for as long as it held.
 
-import { ApiError, getAt } from "./api.ts";
+import { faultText, getAt } from "./api.ts";
 import { formatNumber, numberOf } from "./decode.ts";
 import { h } from "./dom.ts";
 import { expressionOf, formulaAt, getStatistics, type Statistics } from "./formula.ts";
@@ -117,7 +117,7 @@ async function knownOf(
         : await Promise.all([then.from, then.to].map((at) => formulaAt(expression, at, signal)));
     return { statistics, ends: values as [number, number], error: null };
   } catch (error) {
-    const text = error instanceof ApiError ? error.sentence : String(error);
+    const text = faultText(error);
     return { statistics: null, ends: [NaN, NaN], error: text };
   }
 }

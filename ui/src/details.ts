@@ -1,6 +1,6 @@
 // The dialog about one PV: what is missing in the range and why, how it is archived, what it means, and what can be done with it.
 
-import { ApiError, csvUrl, getPv, pausePv, resumePv, type Limits, type PvDetail } from "./api.ts";
+import { csvUrl, faultText, getPv, pausePv, resumePv, type Limits, type PvDetail } from "./api.ts";
 import { exactOf, kindOf, type Gap } from "./decode.ts";
 import { byId, h } from "./dom.ts";
 import { gapText } from "./bands.ts";
@@ -90,11 +90,7 @@ export class Details {
 }
 
 function errorText(error: unknown): HTMLElement {
-  return h(
-    "p",
-    { class: "is-error", role: "alert" },
-    error instanceof ApiError ? error.sentence : String(error),
-  );
+  return h("p", { class: "is-error", role: "alert" }, faultText(error));
 }
 
 function facts(detail: PvDetail, zone: Zone): HTMLElement {

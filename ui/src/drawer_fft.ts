@@ -6,7 +6,6 @@ import type { Part } from "./chart_canvas.ts";
 import { drawSpectrum, peaks, rowsInSight } from "./charts.ts";
 import type { DrawerActions } from "./drawer.ts";
 import {
-  button,
   hintedStep,
   numberText,
   Panel,
@@ -21,6 +20,7 @@ import {
   type Row,
 } from "./drawer_panel.ts";
 import { h } from "./dom.ts";
+import { button, emptyOf } from "./empty.ts";
 import { csvOf, FILLS, getSpectrum, spectrumQuery, type Spectrum, type SpectrumWanted } from "./relations.ts";
 import type { Range } from "./state.ts";
 import { formatDuration } from "./time.ts";
@@ -97,7 +97,7 @@ export class FftPanel extends Panel<Wanted, Spectrum> {
     if (!row) {
       if (this.isWaiting) return { empty: WAITING };
       const find = button(words.findOne, () => this.actions.find());
-      const nodes = () => [h("p", {}, h("b", {}, words.noRow)), h("p", { class: "actions" }, find)];
+      const nodes = () => emptyOf(words.noRow, [find]);
       return { empty: { key: words.noRow, nodes } };
     }
     const fill = this.fillOf;

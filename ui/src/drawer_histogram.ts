@@ -5,7 +5,6 @@ import type { Part } from "./chart_canvas.ts";
 import { drawHistogram } from "./charts.ts";
 import type { DrawerActions } from "./drawer.ts";
 import {
-  button,
   nothingIn,
   numberText,
   Panel,
@@ -17,7 +16,7 @@ import {
   type Empty,
   type Row,
 } from "./drawer_panel.ts";
-import { h } from "./dom.ts";
+import { button, emptyOf } from "./empty.ts";
 import { csvOf, getHistogram, histogramQuery, type Histogram, type HistogramWanted } from "./relations.ts";
 import type { Range } from "./state.ts";
 import { formatDuration } from "./time.ts";
@@ -96,7 +95,7 @@ export class HistogramPanel extends Panel<Wanted, Histogram> {
     return {
       empty: {
         key: words.noRow,
-        nodes: () => [h("p", {}, h("b", {}, words.noRow)), h("p", { class: "actions" }, find)],
+        nodes: () => emptyOf(words.noRow, [find]),
       },
     };
   }

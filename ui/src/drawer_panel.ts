@@ -7,6 +7,7 @@ import type { DrawerActions, DrawerScene } from "./drawer.ts";
 import type { Choices, Tab } from "./drawer_state.ts";
 import { formatNumber } from "./decode.ts";
 import { h, set, setText } from "./dom.ts";
+import { button, emptyOf, sentence } from "./empty.ts";
 import { expressionOf } from "./formula.ts";
 import { secondsEarlier, titleOfName } from "./source.ts";
 import type { Range } from "./state.ts";
@@ -207,11 +208,11 @@ export abstract class Panel<Wanted, Answer> {
         const remedies = this.remedies?.(error) ?? [];
         // What can be pressed need not be said.
         const isSaid = error.hint !== null && !isPassing && remedies.length === 0;
-        return [
-          h("p", {}, h("b", {}, sentence(error.message))),
-          ...(isSaid ? [h("p", { class: "faint" }, sentence(error.hint!))] : []),
-          h("p", { class: "actions" }, ...remedies, button(words.again, again)),
-        ];
+        return emptyOf(
+          sentence(error.message),
+          [...remedies, button(words.again, again)],
+          isSaid ? sentence(error.hint!) : "",
+        );
       },
     });
     if (isPassing) this.timer = window.setTimeout(() => void this.fetch(wanted), AGAIN_MILLIS);
@@ -374,19 +375,8 @@ export function nothingIn(text: string, { range, now }: DrawerScene, actions: Dr
   const wider = { from: range.to - 10 * length, to: Math.min(range.to, now) };
   return {
     key: text,
-    nodes: () => [
-      h("p", {}, h("b", {}, text)),
-      h(
-        "p",
-        { class: "actions" },
-        button(words.earlier, () => actions.go(wider)),
-      ),
-    ],
+    nodes: () => emptyOf(text, [button(words.earlier, () => actions.go(wider))]),
   };
-}
-
-export function button(text: string, click: () => void): HTMLButtonElement {
-  return h("button", { type: "button", click }, text);
 }
 
 function rowsOf({ traces, range, palette }: DrawerScene): Row[] {
@@ -429,11 +419,6 @@ export function numberText(value: number): string {
     .replace(/^-/, "−")
     .replace(/e-/, "e−")
     .replace(/e\+/, "e");
-}
-
-function sentence(text: string): string {
-  const whole = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.?!:]$/.test(whole) ? whole : `${whole}.`;
 }
 
 /** The seconds that a hint of the archiver names. */

@@ -2,11 +2,13 @@
 
 import { ApiError, isAbort, rangeQuery } from "./api.ts";
 import type { DrawerActions, DrawerScene } from "./drawer.ts";
-import { button, nothingIn, type Empty } from "./drawer_panel.ts";
+import { nothingIn, type Empty } from "./drawer_panel.ts";
 import type { Choices } from "./drawer_state.ts";
 import { causeText, formatValue, severityName } from "./decode.ts";
 import { h, set, setText } from "./dom.ts";
+import { button, emptyOf, sentence } from "./empty.ts";
 import { csvOf } from "./relations.ts";
+import { lastBefore } from "./rows.ts";
 import { isGap, ROWS_MAX, SampleRows, type GapRow, type Row, type SampleRow } from "./sample_rows.ts";
 import type { Range } from "./state.ts";
 import {
@@ -85,14 +87,7 @@ export class SamplesPanel {
       this.tell();
       return this.sayEmpty({
         key: words.noPv,
-        nodes: () => [
-          h("p", {}, h("b", {}, words.noPv)),
-          h(
-            "p",
-            { class: "actions" },
-            button(words.findOne, () => this.actions.find()),
-          ),
-        ],
+        nodes: () => emptyOf(words.noPv, [button(words.findOne, () => this.actions.find())]),
       });
     }
     const { from, to } = scene.range;
@@ -194,17 +189,13 @@ export class SamplesPanel {
       this.timer = window.setTimeout(again, AGAIN_MILLIS);
     this.sayEmpty({
       key: error.sentence,
-      nodes: () => [
-        h("p", {}, h("b", {}, error.sentence)),
-        h(
-          "p",
-          { class: "actions" },
-          button(words.again, () => {
-            window.clearTimeout(this.timer);
-            again();
-          }),
-        ),
-      ],
+      nodes: () => {
+        const now = () => {
+          window.clearTimeout(this.timer);
+          again();
+        };
+        return emptyOf(sentence(error.sentence), [button(words.again, now)]);
+      },
     });
   }
 
@@ -301,13 +292,7 @@ export class SamplesPanel {
   private markedRow(rows: Row[]): number {
     const { at } = this.scene;
     if (at === null) return -1;
-    let [low, high] = [0, rows.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (floatOf(rows[middle]!.at) <= at) low = middle + 1;
-      else high = middle;
-    }
-    return low - 1;
+    return lastBefore(rows.length, (row) => floatOf(rows[row]!.at) > at);
   }
 
   private rowOf(row: Row, index: number, isMarked: boolean): HTMLElement {

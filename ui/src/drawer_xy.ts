@@ -5,7 +5,6 @@ import type { Part } from "./chart_canvas.ts";
 import { drawPairs, extent, isInSight } from "./charts.ts";
 import type { DrawerActions } from "./drawer.ts";
 import {
-  button,
   isComing,
   nothingIn,
   numberText,
@@ -20,6 +19,7 @@ import {
   type Row,
 } from "./drawer_panel.ts";
 import { h, set } from "./dom.ts";
+import { button, emptyOf } from "./empty.ts";
 import { BYS, csvOf, getPairs, pairsQuery, type By, type Pairs, type PairsWanted } from "./relations.ts";
 import { lastAtOrBefore } from "./rows.ts";
 import type { Range } from "./state.ts";
@@ -148,7 +148,7 @@ export class XyPanel extends Panel<Wanted, Pairs> {
   private tooFew(): Empty {
     const text = this.rows.length === 1 ? words.oneRow : words.noRow;
     const find = button(words.findOne, () => this.actions.find());
-    return { key: text, nodes: () => [h("p", {}, h("b", {}, text)), h("p", { class: "actions" }, find)] };
+    return { key: text, nodes: () => emptyOf(text, [find]) };
   }
 
   /** Of a range before which units were never heard they are those of the plot. */
@@ -191,7 +191,7 @@ export class XyPanel extends Panel<Wanted, Pairs> {
     const text = words.noPairs(this.time(range.from), this.time(range.to));
     if (by !== "stamp" && by !== "pulse") return nothingIn(text, this.scene, this.actions);
     const held = button(words.held, () => this.choose({ by: "last", step: undefined }));
-    return { key: text, nodes: () => [h("p", {}, h("b", {}, text)), h("p", { class: "actions" }, held)] };
+    return { key: text, nodes: () => emptyOf(text, [held]) };
   }
 
   protected draw(context: CanvasRenderingContext2D, size: Size, pairs: Pairs): void {

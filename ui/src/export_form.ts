@@ -1,6 +1,6 @@
 // Files of the whole view: which format and times, what that comes to, how far it is, and the files that were made before.
 
-import { ApiError, isAbort, isBarred } from "./api.ts";
+import { ApiError, isAbort, isBarred, refusalText } from "./api.ts";
 import { h, set, setText } from "./dom.ts";
 import {
   dropExport,
@@ -145,7 +145,7 @@ export class ExportForm {
       this.go.disabled = plan.refused !== null;
       const head = words.plan(wanted.aligned !== null, plan.rows_count, plan.pvs, bytesText(plan.bytes));
       const told = plan.refused
-        ? [`${plan.refused.message}${plan.refused.hint ? ` (${plan.refused.hint})` : ""}`]
+        ? [refusalText(plan.refused)]
         : [...plan.notes, words.free(bytesText(plan.bytes_free))];
       this.plan.replaceChildren(h("b", {}, head), ...told.map((text) => h("p", {}, text)));
       this.plan.classList.toggle("is-refused", plan.refused !== null);
@@ -281,8 +281,7 @@ class Row {
 }
 
 function toldOf(job: Job, now: number): string {
-  if (job.state === "failed")
-    return `${job.error?.message ?? ""}${job.error?.hint ? ` (${job.error.hint})` : ""}`;
+  if (job.state === "failed") return job.error ? refusalText(job.error) : "";
   if (job.state === "waiting") return words.waiting;
   if (job.state === "running") return words.running(job.pvs_done, job.pvs, bytesText(job.bytes));
   const left = job.expires === null ? null : Date.parse(job.expires) / 1000 - now;

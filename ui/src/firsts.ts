@@ -1,6 +1,6 @@
 // Follows many new PVs until each has its first value: how many have one, how many not, and at last which.
 
-import { ApiError, getNewest } from "./api.ts";
+import { faultText, getNewest } from "./api.ts";
 import { counted, h, setText } from "./dom.ts";
 import { archiveWords as words } from "./words.ts";
 
@@ -41,7 +41,7 @@ export class Firsts {
       this.missing = this.missing.filter((name) => !there.has(name));
       this.show();
     } catch (error) {
-      setText(this.text, error instanceof ApiError ? error.sentence : String(error));
+      setText(this.text, faultText(error));
     }
     this.quiet = this.missing.length < before ? 0 : Math.min(this.quiet + 1, ASK_MILLIS.length - 1);
     if (this.missing.length > 0)

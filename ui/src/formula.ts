@@ -1,6 +1,6 @@
 // Formulas over PVs as the archiver computes them: each step where these are few, else means of parts of the range, then with their extremes.
 
-import { answered, ApiError } from "./api.ts";
+import { ApiError, postRaw } from "./api.ts";
 import { exactOf, noSamples, type Bins, type Samples } from "./decode.ts";
 import type { Range } from "./state.ts";
 import { floatOf, iso } from "./time.ts";
@@ -26,8 +26,7 @@ function numberOf(wire: Wire): number {
 
 async function ask<T>(expression: string, range: Range, more: string, signal?: AbortSignal): Promise<T> {
   const path = `/formula?from=${iso(range.from)}&to=${iso(range.to)}${more}`;
-  const headers = { "Content-Type": "text/plain" };
-  const response = await answered(path, { method: "POST", headers, body: expression, signal });
+  const response = await postRaw(path, expression, signal);
   const text = await response.text();
   try {
     return JSON.parse(text) as T;
@@ -125,8 +124,7 @@ export async function getStatistics(
   signal: AbortSignal,
 ): Promise<Statistics> {
   const path = `/stats?from=${iso(range.from)}&to=${iso(range.to)}&percentiles=50`;
-  const headers = { "Content-Type": "text/plain" };
-  const response = await answered(path, { method: "POST", headers, body: expression, signal });
+  const response = await postRaw(path, expression, signal);
   type Answer = Record<"mean" | "std" | "min" | "max", Wire> &
     Pick<Statistics, "units" | "covered" | "unknown" | "read">;
   const { mean, std, min, max, ...rest } = (await response.json()) as Answer;

@@ -3,7 +3,8 @@
 // Browsers remember that a module did not come, and ask nobody a second time: under another name it is another module. What it is made
 // with may not have come either, and that only a new page forgets; the address keeps what is shown.
 
-import { h, setText } from "./dom.ts";
+import { h } from "./dom.ts";
+import { button, emptyOf } from "./empty.ts";
 import { scriptIn } from "./renewal.ts";
 import { laterWords as words } from "./words.ts";
 
@@ -62,16 +63,9 @@ async function whyNot(): Promise<Why> {
 }
 
 class Absence {
-  private told = h("b");
-  private then = h("p", { class: "faint" });
-  private again = h("button", { type: "button" }, words.again);
-  private element = h(
-    "div",
-    { class: "absence", role: "alert" },
-    h("p", {}, this.told),
-    this.then,
-    h("p", { class: "actions" }, this.again),
-  );
+  private again = button(words.again, () => this.press());
+  private element = h("div", { class: "absence", role: "alert" });
+  private press: () => void = () => undefined;
   private lacked = 0;
 
   constructor(private place: HTMLElement) {}
@@ -81,11 +75,8 @@ class Absence {
     if (why === "lacking") this.lacked += 1;
     // Under another name it did not come either.
     const isRenewal = why === "renewed" || this.lacked > 1;
-    setText(this.told, words.why[why]);
-    setText(
-      this.then,
-      why === "silent" ? words.silentThen(AGAIN_MILLIS / 1000) : isRenewal ? words.anew : "",
-    );
+    const then = why === "silent" ? words.silentThen(AGAIN_MILLIS / 1000) : isRenewal ? words.anew : "";
+    this.say(words.why[why], then);
     this.place.hidden = false;
     if (!this.element.isConnected) this.place.append(this.element);
     return new Promise((resolve) => {
@@ -97,8 +88,18 @@ class Absence {
         if (!this.element.isConnected) window.clearInterval(timer);
         else if (why === "silent" && this.element.checkVisibility()) go();
       }, AGAIN_MILLIS);
-      this.again.onclick = () => (isRenewal ? location.reload() : go());
+      this.press = () => (isRenewal ? location.reload() : go());
     });
+  }
+
+  /** The button stays, and keeps the focus, while the same is said. */
+  private say(text: string, then: string): void {
+    const key = `${text} ${then}`;
+    if (this.element.dataset.said === key) return;
+    const hadFocus = this.element.contains(document.activeElement);
+    this.element.dataset.said = key;
+    this.element.replaceChildren(...emptyOf(text, [this.again], then));
+    if (hadFocus) this.again.focus();
   }
 
   /** Whoever had the focus on the button has it on what came. */

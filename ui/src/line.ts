@@ -41,14 +41,7 @@ export function holesOf(gaps: Gap[]): Holes {
 
 /** The first hole that ends after `a`: its place in the list. */
 function holeAfter(holes: Holes, a: number): number {
-  let low = 0;
-  let high = holes.to.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (holes.to[middle]! > a) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+  return lastAtOrBefore(holes.to, a) + 1;
 }
 
 /** Whether any of the time from `a` to `b` is in a hole. */

@@ -1,6 +1,6 @@
 // Loading: asks the server for what traces need to be drawn over a range, all PVs in one request, and for nothing that is outdated.
 
-import { ApiError, getGaps, getPv, isAbort, nearNames, type WireSamples } from "./api.ts";
+import { ApiError, faultText, getGaps, getPv, isAbort, nearNames, type WireSamples } from "./api.ts";
 import { decodeGaps, decodeSamples, kindOf, type Bins, type Gap } from "./decode.ts";
 import { getMeans, getSteps, type Computed } from "./formula.ts";
 import { holesOf } from "./line.ts";
@@ -134,11 +134,7 @@ export class Loader {
     const wasUnknown = trace.unknown;
     trace.unknown =
       error instanceof ApiError && error.code === "unknown_pv" && trace.source.kind !== "formula";
-    trace.error = trace.unknown
-      ? words.notArchived
-      : error instanceof ApiError
-        ? error.sentence
-        : String(error);
+    trace.error = trace.unknown ? words.notArchived : faultText(error);
     if (error instanceof ApiError && error.code === "unreachable") this.unreachable();
     if (error instanceof ApiError && error.code === "store_refused") fallSilent(trace, this.now());
     if (trace.unknown && !wasUnknown && trace.source.kind !== "formula")

@@ -1,6 +1,6 @@
 // The page of pvark. The URL is the view, the view decides the traces, the server fills them, and they are drawn:
 //
-//   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, panel.ts, strip.ts, waveform.ts (wave_chart.ts, heat.ts), nothing.ts
+//   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, panel.ts, strip.ts, waveform.ts (wave_chart.ts, heat.ts), nothing.ts, empty.ts
 //            ▲  look.ts, typed.ts, understood.ts, names.ts, pressed.ts  │ api.ts, view.ts, arrow.ts, decode.ts, side.ts  │ panes.ts, layer.ts, bands.ts, line.ts, rows.ts, draw.ts, axis.ts, cut.ts, events.ts
 //            └── search.ts, controls.ts, settings.ts, share.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ gestures.ts
 //

@@ -1,6 +1,6 @@
 // Adding PVs by a list, in three steps: the names, a check that changes nothing, then the first values.
 
-import { addPvs, ApiError, pagePvs, type AddResult, type Missing, type NewPv } from "./api.ts";
+import { addPvs, faultText, pagePvs, type AddResult, type Missing, type NewPv } from "./api.ts";
 import { counted, h } from "./dom.ts";
 import { Firsts } from "./firsts.ts";
 import { PATTERN_MAX, patternOf, readList, type ListLine } from "./list.ts";
@@ -118,14 +118,7 @@ export class AddPart {
         refused: lines.filter((line) => line.reason !== null),
       });
     } catch (error) {
-      this.side.replaceChildren(
-        steps(2),
-        h(
-          "p",
-          { class: "is-error", role: "alert" },
-          error instanceof ApiError ? error.sentence : String(error),
-        ),
-      );
+      this.side.replaceChildren(steps(2), h("p", { class: "is-error", role: "alert" }, faultText(error)));
     }
   }
 
@@ -231,14 +224,7 @@ export class AddPart {
       this.report(pvs);
       this.added();
     } catch (error) {
-      this.side.replaceChildren(
-        steps(3),
-        h(
-          "p",
-          { class: "is-error", role: "alert" },
-          error instanceof ApiError ? error.sentence : String(error),
-        ),
-      );
+      this.side.replaceChildren(steps(3), h("p", { class: "is-error", role: "alert" }, faultText(error)));
     }
   }
 
@@ -250,13 +236,7 @@ export class AddPart {
       this.side.replaceChildren(steps(1), h("p", { class: "counts" }, words.undone(changes)));
       this.added();
     } catch (error) {
-      this.side.append(
-        h(
-          "p",
-          { class: "is-error", role: "alert" },
-          error instanceof ApiError ? error.sentence : String(error),
-        ),
-      );
+      this.side.append(h("p", { class: "is-error", role: "alert" }, faultText(error)));
     }
   }
 

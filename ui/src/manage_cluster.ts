@@ -1,6 +1,6 @@
 // The nodes that record together: how each stands, which shards it has, what is not yet in the shared store, and orders to them.
 
-import { ApiError, get, getAudit, send, type Right } from "./api.ts";
+import { ApiError, faultText, get, getAudit, send, type Right } from "./api.ts";
 import { byId, counted, h, setText } from "./dom.ts";
 import { table } from "./manage_parts.ts";
 import { bytesText } from "./pv_order.ts";
@@ -110,7 +110,7 @@ export class ClusterPart {
       if (cluster) this.take(cluster);
       else this.element.replaceChildren(h("p", { class: "hint" }, words.alone));
     } catch (error) {
-      setText(this.said, error instanceof ApiError ? error.sentence : String(error));
+      setText(this.said, faultText(error));
     }
     // Whoever looks at another part is not asked for any more.
     if (this.element.isConnected) this.timer = window.setTimeout(() => void this.refresh(), REFRESH_MILLIS);
@@ -274,7 +274,7 @@ export class ClusterPart {
       await order.give();
       setText(this.said, words.given(order.title));
     } catch (error) {
-      setText(this.said, error instanceof ApiError ? error.sentence : String(error));
+      setText(this.said, faultText(error));
     }
     await this.refresh();
   }

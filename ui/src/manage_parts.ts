@@ -1,8 +1,8 @@
 // The smaller parts of the page for whoever runs the archiver: reports, policies, what was removed, storage, audit.
 
 import {
-  ApiError,
   appliance,
+  faultText,
   getAudit,
   getPolicies,
   getRemoved,
@@ -42,11 +42,7 @@ export function asking(make: () => Promise<Node[]>): HTMLElement {
     (error: unknown) => {
       const again = () => part.replaceWith(asking(make));
       part.replaceChildren(
-        h(
-          "p",
-          { class: "is-error", role: "alert" },
-          error instanceof ApiError ? error.sentence : String(error),
-        ),
+        h("p", { class: "is-error", role: "alert" }, faultText(error)),
         h("p", {}, h("button", { type: "button", click: again }, words.again)),
       );
     },

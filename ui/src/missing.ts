@@ -16,6 +16,11 @@ export function missingText(missing: Missing[] | undefined): string {
   ].join(" ");
 }
 
+/** What lacks, where it lacks; none where nothing does. */
+export function lackElement(text: string): HTMLElement | null {
+  return text === "" ? null : h("p", { class: "missing", role: "status" }, text);
+}
+
 /** An element that says so where it is, and is not to be seen where nothing lacks. */
 export function missingNote(): { element: HTMLElement; show(missing: Missing[] | undefined): void } {
   const text = h("span");
@@ -32,8 +37,8 @@ export function missingNote(): { element: HTMLElement; show(missing: Missing[] |
 /** The same of a list that only its answer as a whole says it of. */
 export function lackNote(list: object): HTMLElement[] {
   const without = lackOf(list);
-  if (without === null) return [];
-  return [h("p", { class: "missing", role: "status" }, words.madeWithout(without))];
+  const lack = lackElement(without === null ? "" : words.madeWithout(without));
+  return lack ? [lack] : [];
 }
 
 function partsOf(missing: Missing[]): string {

@@ -1,6 +1,6 @@
 // The dialog of a note: what it says, on which time and PVs, who wrote it; written, changed, taken away and brought back.
 
-import { ApiError } from "./api.ts";
+import { faultText } from "./api.ts";
 import { byId, h, setText } from "./dom.ts";
 import { changeNote, removeNote, writeNote, type Note, type NoteText } from "./memos.ts";
 import { MomentField } from "./moment_field.ts";
@@ -148,7 +148,7 @@ export class NoteDialog {
       this.dialog.close();
       this.actions.changed();
     } catch (error) {
-      setText(this.said, sentence(error));
+      setText(this.said, faultText(error));
     }
   }
 
@@ -171,11 +171,7 @@ export class NoteDialog {
       );
       undo.focus();
     } catch (error) {
-      setText(this.said, sentence(error));
+      setText(this.said, faultText(error));
     }
   }
-}
-
-function sentence(error: unknown): string {
-  return error instanceof ApiError ? error.sentence : String(error);
 }

@@ -1,7 +1,7 @@
 // The dialog about the archiver as a whole: what is wrong, which PVs are not there, what arrives, what is lost, and what lies on disk.
 
 import {
-  ApiError,
+  faultText,
   getGroups,
   getStatus,
   listPvs,
@@ -11,7 +11,7 @@ import {
   type Status,
 } from "./api.ts";
 import { byId, h } from "./dom.ts";
-import { missingText } from "./missing.ts";
+import { lackElement, missingText } from "./missing.ts";
 import { formatDuration, formatTime, type Zone } from "./time.ts";
 import { commonWords, overviewWords as words } from "./words.ts";
 
@@ -77,7 +77,7 @@ export class Overview {
       this.show({ status, groups, pvs, rate: rateOf(this.before, status) });
       this.before = status;
     } catch (error) {
-      const text = error instanceof ApiError ? error.sentence : String(error);
+      const text = faultText(error);
       this.content.replaceChildren(h("p", { class: "is-error", role: "alert" }, text));
     }
     window.clearTimeout(this.timer);
@@ -121,8 +121,7 @@ export class Overview {
   }
 
   private pvs({ status, pvs }: Shown): HTMLElement {
-    const missing = missingText(pvs.incomplete);
-    const lacks = missing === "" ? null : h("p", { class: "missing", role: "status" }, missing);
+    const lacks = lackElement(missingText(pvs.incomplete));
     if (pvs.total === 0)
       return h(
         "div",

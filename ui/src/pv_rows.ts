@@ -116,8 +116,7 @@ export class PvRows {
     const found: Pv[] = [];
     let total = Infinity;
     while (found.length < Math.min(total, SORTED_MAX)) {
-      const page = await pagePvs({ ...this.filter, offset: found.length, limit: NAMES_PAGE });
-      this.missing = page.incomplete;
+      const page = await this.page({ ...this.filter, offset: found.length, limit: NAMES_PAGE });
       total = page.total;
       found.push(...page.pvs);
       if (page.pvs.length === 0) break;
@@ -132,13 +131,12 @@ export class PvRows {
     const parts = inParts(list);
     const worker = async () => {
       for (let part = parts.shift(); part; part = parts.shift()) {
-        const { pvs, incomplete } = await pagePvs({
+        const { pvs } = await this.page({
           match: patternOf(part),
           state: this.filter.state,
           offset: 0,
           limit: NAMES_PAGE,
         });
-        this.missing = incomplete;
         for (const pv of pvs) if (wanted.has(pv.name)) found.set(pv.name, pv);
       }
     };
@@ -191,9 +189,14 @@ export class PvRows {
     }
   }
 
-  private async firstPage(): Promise<PvList> {
-    const page = await pagePvs({ ...this.filter, offset: 0, limit: NAMES_PAGE });
-    this.missing = page.incomplete;
+  private firstPage(): Promise<PvList> {
+    return this.page({ ...this.filter, offset: 0, limit: NAMES_PAGE });
+  }
+
+  /** What the newest answer is made without is said of all rows. */
+  private async page(ask: Parameters<typeof pagePvs>[0], signal?: AbortSignal): Promise<PvList> {
+    const page = await pagePvs(ask, signal);
+    if (!signal?.aborted) this.missing = page.incomplete;
     return page;
   }
 
@@ -207,12 +210,11 @@ export class PvRows {
     const controller = new AbortController();
     this.asked.set(page, controller);
     try {
-      const { total, pvs, incomplete } = await pagePvs(
+      const { total, pvs } = await this.page(
         { ...this.filter, offset: page * PAGE, limit: PAGE },
         controller.signal,
       );
       if (controller.signal.aborted) return;
-      this.missing = incomplete;
       this.pages.set(page, pvs);
       this.total = total;
       this.isKnown = true;

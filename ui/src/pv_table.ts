@@ -1,6 +1,6 @@
 // The table of all PVs at /manage: only the rows in sight are there; some are marked, and the bar below orders over these.
 
-import { ApiError, type Pv, type Right, type StateFilter, type Status } from "./api.ts";
+import { faultText, type Pv, type Right, type StateFilter, type Status } from "./api.ts";
 import { counted, h, setText } from "./dom.ts";
 import { download, quoted } from "./file.ts";
 import { readList } from "./list.ts";
@@ -208,7 +208,7 @@ export class PvTable {
   }
 
   private sayError(error: unknown): void {
-    setText(this.error, error instanceof ApiError ? error.sentence : String(error));
+    setText(this.error, faultText(error));
     this.error.hidden = false;
   }
 

@@ -1,6 +1,6 @@
 // What the archiver computes of one or two rows of a plot: pairs of what both were at the same times, histograms, spectra.
 
-import { answered, ApiError, post, rangeQuery, ROOT } from "./api.ts";
+import { ApiError, post, postRaw, rangeQuery, ROOT } from "./api.ts";
 import { NoArrow, readArrow } from "./arrow.ts";
 import { numberOf } from "./decode.ts";
 import type { Range } from "./state.ts";
@@ -43,10 +43,8 @@ export function pairsQuery({ by, step }: PairsWanted, range: Range): string {
 
 export async function getPairs(wanted: PairsWanted, range: Range, signal: AbortSignal): Promise<Pairs> {
   const { x, y } = wanted;
-  const body = JSON.stringify({ x, y });
-  const headers = { "Content-Type": "application/json" };
   const path = `/xy?${pairsQuery(wanted, range)}&format=arrow`;
-  const { columns, facts } = await tableOf(await answered(path, { method: "POST", headers, body, signal }));
+  const { columns, facts } = await tableOf(await postRaw(path, { x, y }, signal));
   return {
     ...{ time: columns("time"), x: columns("x"), y: columns("y") },
     units: { x: null, y: null, ...(parsed(facts.get("units")) as object | null) },
@@ -143,10 +141,8 @@ export async function getSpectrum(
   range: Range,
   signal: AbortSignal,
 ): Promise<Spectrum> {
-  const body = JSON.stringify({ expression: wanted.of });
-  const headers = { "Content-Type": "application/json" };
   const path = `/fft?${spectrumQuery(wanted, range)}&format=arrow`;
-  const { columns, facts } = await tableOf(await answered(path, { method: "POST", headers, body, signal }));
+  const { columns, facts } = await tableOf(await postRaw(path, { expression: wanted.of }, signal));
   return {
     ...{ frequency: columns("frequency"), strength: columns(wanted.output) },
     units: facts.get("output_units") ?? null,

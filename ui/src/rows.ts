@@ -1,13 +1,18 @@
 // Rows in order of time, and which of them a moment falls on.
 
-/** The row of the newest x that is not after `at`; -1 if all are. */
-export function lastAtOrBefore(x: ArrayLike<number>, at: number): number {
+/** Of rows of which from some on all are behind a place, and none before it: the last that is not; -1 if all are. */
+export function lastBefore(count: number, isBehind: (row: number) => boolean): number {
   let low = 0;
-  let high = x.length;
+  let high = count;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (x[middle]! <= at) low = middle + 1;
-    else high = middle;
+    if (isBehind(middle)) high = middle;
+    else low = middle + 1;
   }
   return low - 1;
+}
+
+/** The row of the newest x that is not after `at`; -1 if all are. */
+export function lastAtOrBefore(x: ArrayLike<number>, at: number): number {
+  return lastBefore(x.length, (row) => !(x[row]! <= at));
 }

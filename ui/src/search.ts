@@ -1,11 +1,11 @@
 // The search box: finds archived PVs by a fragment, a glob or a regular expression, and adds them to the view; below them named views and notes.
 
-import { ApiError, findPvs, isAbort, type Missing, type Pv } from "./api.ts";
+import { ApiError, faultText, findPvs, isAbort, type Missing, type Pv } from "./api.ts";
 import { formatValue, kindOf, severityOf } from "./decode.ts";
 import { h } from "./dom.ts";
 import { findNotes, findViews, firstLine, type Note, type SavedView } from "./memos.ts";
 import { checkFormula } from "./formula.ts";
-import { missingText } from "./missing.ts";
+import { lackElement, missingText } from "./missing.ts";
 import { isFormula } from "./source.ts";
 import { findWords, formulaWords, viewWords as words } from "./words.ts";
 
@@ -96,7 +96,7 @@ export class Search {
       if (isAbort(error)) return;
       [this.results, this.chosen] = [[], -1];
       this.popup.dataset.match = match;
-      const text = error instanceof ApiError ? error.sentence : String(error);
+      const text = faultText(error);
       if (isFormula(match)) return this.open(refusedFormula(match, text));
       this.open(h("p", { class: "hint is-error", role: "alert" }, text));
     }
@@ -125,8 +125,8 @@ export class Search {
 
   private render(match: string, total: number): void {
     if (document.activeElement !== this.input) return;
-    const missing = missingText(this.missing);
-    const lacks = missing === "" ? [] : [h("p", { class: "missing", role: "status" }, missing)];
+    const lack = lackElement(missingText(this.missing));
+    const lacks = lack ? [lack] : [];
     if (this.results.length === 0) {
       // Of a list that lacks PVs nobody can say that there are none.
       if (lacks.length > 0 && match === "") this.open(...lacks);

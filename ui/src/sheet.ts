@@ -1,6 +1,6 @@
 // The sheet of an order over many PVs: what it would do, to how many and which, what follows, then the button; afterwards what came of it, and undo.
 
-import { ApiError, renamePv } from "./api.ts";
+import { faultText, renamePv } from "./api.ts";
 import { byId, h, setText } from "./dom.ts";
 import {
   foresee,
@@ -353,5 +353,5 @@ function whichText(names: string[]): string {
 }
 
 function sentence(error: unknown): string {
-  return error instanceof ApiError ? error.sentence : String(error);
+  return faultText(error);
 }

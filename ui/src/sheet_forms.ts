@@ -1,6 +1,6 @@
 // What the sheets of orders ask for: where data go, another name, another way of archiving, groups; and the order that follows from it.
 
-import { ApiError, getGroups, getPolicies, getPv, type PvDetail } from "./api.ts";
+import { faultText, getGroups, getPolicies, getPv, type PvDetail } from "./api.ts";
 import { LOOKED_AT_MAX, readBand, wouldKeep, type Band } from "./deadband.ts";
 import { h, setText } from "./dom.ts";
 import { change, PAUSE, removal, RESTORE, RESUME, type Order } from "./orders.ts";
@@ -146,7 +146,7 @@ async function tellKept(told: HTMLElement, names: string[], band: Band | null): 
     const { all, kept, cut } = await wouldKeep(names, band, Date.now() / 1000);
     setText(told, words.kept(all, kept, Math.min(names.length, LOOKED_AT_MAX), names.length, cut));
   } catch (error) {
-    setText(told, error instanceof ApiError ? error.sentence : String(error));
+    setText(told, faultText(error));
   }
 }
 

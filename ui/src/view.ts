@@ -1,13 +1,13 @@
 // Bins, gaps and metadata of many PVs in one answer, and samples of many in another: all that a plot asks for when it moves.
 
 import {
-  answered,
   ApiError,
   post,
   type Metadata,
   type WireBins,
   type WireGap,
   type WireSamples,
+  postRaw,
 } from "./api.ts";
 import { NoArrow, readArrow } from "./arrow.ts";
 import { decodeGaps, exactOf, numberOf, severityOf, type Bins, type Gap } from "./decode.ts";
@@ -63,9 +63,7 @@ export async function getView(
 ): Promise<(Viewed | ApiError)[]> {
   const cut = "bins" in bins ? `bins=${bins.bins}` : `width=${bins.width}`;
   const path = `/view?from=${iso(range.from)}&to=${iso(range.to)}&${cut}`;
-  const headers = { "Content-Type": "application/json" };
-  const body = JSON.stringify(names);
-  const response = await answered(path, { method: "POST", headers, body, signal });
+  const response = await postRaw(path, names, signal);
   try {
     const { metadata, batches } = readArrow(await response.arrayBuffer());
     const told = JSON.parse(metadata.get("pvs") ?? "[]") as (Told | Untold)[];

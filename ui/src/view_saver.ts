@@ -1,6 +1,6 @@
 // Saves what is shown under a name, within the dialog of share and export: it says whose view it would replace, then its short link.
 
-import { ApiError } from "./api.ts";
+import { ApiError, faultText } from "./api.ts";
 import { h, setText } from "./dom.ts";
 import { linkOf, saveView, viewNamed } from "./memos.ts";
 import { viewWords as words } from "./words.ts";
@@ -59,7 +59,7 @@ function formOf({ query, pvs, saved }: Saving): HTMLFormElement {
       setText(said, words.saved(linkOf(view)));
       saved(linkOf(view));
     } catch (error) {
-      setText(said, error instanceof ApiError ? error.sentence : String(error));
+      setText(said, faultText(error));
     }
   };
   return form;

@@ -1,6 +1,6 @@
 // The dialog of named views: in their folders, found by words, opened, renamed, taken away and brought back.
 
-import { ApiError } from "./api.ts";
+import { faultText } from "./api.ts";
 import { byId, h, setText } from "./dom.ts";
 import { changeView, findViews, linkOf, removeView, saveView, type SavedView } from "./memos.ts";
 import { commonWords, viewWords as words } from "./words.ts";
@@ -181,5 +181,5 @@ function folderOf(name: string): string {
 }
 
 function sentence(error: unknown): string {
-  return error instanceof ApiError ? error.sentence : String(error);
+  return faultText(error);
 }

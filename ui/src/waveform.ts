@@ -1,6 +1,6 @@
 // Panels for values that are more than a number: a waveform as value against index and over time, anything else as JSON.
 
-import { ApiError, getSampleAfter, getSampleAt, isAbort, type Json } from "./api.ts";
+import { faultText, getSampleAfter, getSampleAt, isAbort, type Json } from "./api.ts";
 import { decodeSamples, formatNumber, numberOf, severityName, type Samples } from "./decode.ts";
 import { h, setText } from "./dom.ts";
 import { HeatMap, type Column } from "./heat.ts";
@@ -148,7 +148,7 @@ export class Waveform {
       if (samples.x.length === 0) this.say(words.noSample);
       else this.showRow(samples, 0, zone, palette);
     } catch (error) {
-      if (!isAbort(error)) this.say(error instanceof ApiError ? error.sentence : String(error));
+      if (!isAbort(error)) this.say(faultText(error));
     }
   }
 
@@ -246,7 +246,7 @@ export class Waveform {
     try {
       await Promise.all(Array.from({ length: AT_ONCE }, worker));
     } catch (error) {
-      if (!isAbort(error)) setText(this.told, error instanceof ApiError ? error.sentence : String(error));
+      if (!isAbort(error)) setText(this.told, faultText(error));
       return;
     }
     if (signal.aborted) return;
@@ -331,7 +331,7 @@ export class Waveform {
       if (found.x.length === 0) return;
       this.actions.pin({ seconds: found.seconds[0]!, nanos: found.nanos[0]! });
     } catch (error) {
-      this.say(error instanceof ApiError ? error.sentence : String(error));
+      this.say(faultText(error));
     }
   }
 }

@@ -4,17 +4,10 @@ import { drawHistogram, drawPairs, drawSpectrum } from "../src/charts.ts";
 import type { Histogram, Pairs, Spectrum } from "../src/relations.ts";
 import { applyTheme } from "../src/style.ts";
 import { SvgContext } from "../src/svg.ts";
+import { randomOf } from "./random.ts";
 
 const SIZE = { width: 420, height: 240 };
 const BEGIN = 1_795_168_800;
-
-function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 /** A loop that drifts, with two pairs that lie aside and one of which nothing is known. */
 function loop(): Pairs {

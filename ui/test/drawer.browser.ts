@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { base, openForEach, page, server } from "./opened.ts";
-import { overlaps } from "./overlaps.ts";
+import { settledOverlaps } from "./overlaps.ts";
 
 openForEach(20_000);
 
@@ -357,12 +357,7 @@ test("at every width nothing lies over anything else, and the plot stays", async
       [3840, 2160],
     ] as const) {
       await page.setViewportSize({ width, height });
-      // What follows a resize is laid out and drawn some pictures later.
-      let found = await page.evaluate(overlaps);
-      for (let looks = 0; looks < 20 && found.over.length + found.beyond.length > 0; looks++) {
-        await page.waitForTimeout(100);
-        found = await page.evaluate(overlaps);
-      }
+      const found = await settledOverlaps(page);
       const { over, beyond, plot } = found;
       assert.deepEqual(over, [], `${drawer} at ${width}: boxes that lie over each other`);
       assert.deepEqual(beyond, [], `${drawer} at ${width}: what reaches beyond the window`);

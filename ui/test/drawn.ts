@@ -11,19 +11,11 @@ import type { Range } from "../src/state.ts";
 import { sideOf, withSide } from "../src/side.ts";
 import { applyTheme } from "../src/style.ts";
 import { newTrace, type History, type Trace } from "../src/trace.ts";
+import { randomOf } from "./random.ts";
 
 /** 2026-11-20T10:00:00Z. */
 const BEGIN = 1_795_168_800;
 const HOUR: Range = { from: BEGIN, to: BEGIN + 3600 };
-
-/** A number between 0 and 1 that looks random, the next of its row at each call. */
-function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 type Row = [at: number, value: number | string, severity?: number];
 

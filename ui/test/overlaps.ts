@@ -1,5 +1,7 @@
 // What lies over what on the page: looked for in the page itself, by the boxes of what can be seen.
 
+import type { Page } from "playwright-core";
+
 export interface Found {
   over: string[];
   plot: { width: number; height: number };
@@ -61,4 +63,14 @@ export function overlaps(): Found {
     beyond.push(`the waveforms scroll sideways by ${waves.scrollWidth - waves.clientWidth}`);
   const { width, height } = document.querySelector("#plot .over")!.getBoundingClientRect();
   return { over, beyond, plot: { width, height } };
+}
+
+/** The same once it has come to rest: what follows a resize is laid out and drawn some pictures later. */
+export async function settledOverlaps(page: Page): Promise<Found> {
+  let found = await page.evaluate(overlaps);
+  for (let looks = 0; looks < 20 && found.over.length + found.beyond.length > 0; looks++) {
+    await page.waitForTimeout(100);
+    found = await page.evaluate(overlaps);
+  }
+  return found;
 }

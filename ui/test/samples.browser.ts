@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { base, openForEach, page, server } from "./opened.ts";
-import { overlaps } from "./overlaps.ts";
+import { settledOverlaps } from "./overlaps.ts";
 
 openForEach(20_000);
 
@@ -175,11 +175,7 @@ test("at every width nothing lies over anything else, and the table has rows", a
     [3840, 2160],
   ] as const) {
     await page.setViewportSize({ width, height });
-    let found = await page.evaluate(overlaps);
-    for (let looks = 0; looks < 20 && found.over.length + found.beyond.length > 0; looks++) {
-      await page.waitForTimeout(100);
-      found = await page.evaluate(overlaps);
-    }
+    const found = await settledOverlaps(page);
     assert.deepEqual(found.over, [], `at ${width}: boxes that lie over each other`);
     assert.deepEqual(found.beyond, [], `at ${width}: what reaches beyond the window`);
     assert.ok((await rows().count()) >= 3, `rows at ${width}`);
