@@ -17,7 +17,7 @@ const SHOWN = [
   ...["plot-light", "plot-dark", "twenty", "gap", "why", "times", "add", "archiver-gone", "phone"],
   ...["manage", "manage-iocs", "heat", "snapshot", "find-when"],
   ...["notes", "views", "formula", "manage-undo", "manage-cluster", "share"],
-  ...["drawer-xy", "drawer-fft"],
+  ...["drawer-xy", "drawer-fft", "drawer-samples"],
 ];
 
 const folder = new URL("../../docs/pictures", import.meta.url).pathname;

@@ -6,6 +6,7 @@ import { somebody, threeNodes, type TestServer } from "./server.ts";
 
 const CALM = "from=2026-11-20T10:00:00Z&to=2026-11-20T10:20:00Z&zone=utc";
 const HOUR = "from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&zone=utc";
+const GAP = "from=2026-11-20T10:44:50Z&to=2026-11-20T10:49:00Z&zone=utc";
 
 export interface State {
   /** What the picture's file is called. */
@@ -123,17 +124,14 @@ export const STATES: State[] = [
       await page.locator(".drawer-empty").getByText("not even").waitFor();
     },
   },
-  ...(["light", "dark"] as const).map((theme) => ({
-    ...{
-      name: `drawer-samples-${theme}`,
-      ...(theme === "light" ? DESK : { width: 390, height: 844 }),
-      theme,
-    },
-    show: async (page: Page, _: TestServer, base: string) => {
-      await open(page, `${base}?pv=LAB:TEMP1&pv=LAB:TEMP2&${HOUR}&drawer=samples`);
-      await page.locator(".samples-grid [data-row]").first().waitFor();
-    },
-  })),
+  {
+    ...{ name: "drawer-samples", ...DESK, theme: "light" },
+    show: (page, _, base) => samples(page, `${base}?pv=LAB:TEMP1&pv=SR:MODE&${GAP}&drawer=samples`),
+  },
+  {
+    ...{ name: "drawer-samples-phone", width: 390, height: 844, theme: "dark" },
+    show: (page, _, base) => samples(page, `${base}?pv=LAB:TEMP1&pv=LAB:TEMP2&${HOUR}&drawer=samples`),
+  },
   {
     ...{ name: "absence", ...DESK, theme: "light" },
     show: async (page, _, base) => {
@@ -395,6 +393,11 @@ async function waveform(page: Page, base: string): Promise<void> {
   await page.locator(".unfold:visible").first().click();
   await page.locator('.waveform[aria-label="BPM:WAVE"] canvas').waitFor();
   await page.locator('.waveform[aria-label="BPM:TABLE"] pre').waitFor();
+}
+
+async function samples(page: Page, url: string): Promise<void> {
+  await open(page, url);
+  await page.locator(".samples-grid [data-row]").first().waitFor();
 }
 
 async function drawer(page: Page, url: string): Promise<void> {
