@@ -57,6 +57,8 @@ export class SamplesPanel {
   private rowsKey = "";
   private emptyKey = "";
   private active = 0;
+  /** Why what comes next has not come; it is not asked for by itself before that is over. */
+  private trouble: { text: string; again: () => void } | null = null;
 
   constructor(private actions: DrawerActions) {
     const label = h("label", {}, h("span", {}, words.of), this.of);
@@ -67,7 +69,7 @@ export class SamplesPanel {
       h("div", { class: "drawer-said" }, h("p", {}, this.told, " ", this.again), this.copied),
       h("div", { class: "samples-place" }, this.grid, this.empty),
     );
-    this.again.addEventListener("click", () => this.askAnew());
+    this.again.addEventListener("click", () => (this.trouble ? this.trouble.again() : this.askAnew()));
     this.grid.addEventListener("scroll", () => this.draw());
     this.grid.addEventListener("keydown", (event) => this.keyDown(event));
     this.shown.addEventListener("click", (event) => this.click(event));
@@ -109,6 +111,7 @@ export class SamplesPanel {
   /** Stops asking while nobody sees it. */
   rest(): void {
     window.clearTimeout(this.timer);
+    this.trouble = null;
     this.asking?.abort();
     this.asking = null;
     this.key = this.lookKey = "";
@@ -147,6 +150,7 @@ export class SamplesPanel {
 
   private askAfter(names: string[], millis: number): void {
     window.clearTimeout(this.timer);
+    this.trouble = null;
     this.asking?.abort();
     const range = { ...this.scene.range };
     this.timer = window.setTimeout(() => void this.load(new SampleRows(names, range), "first"), millis);
@@ -157,10 +161,12 @@ export class SamplesPanel {
   private async load(rows: SampleRows, which: "first" | "next"): Promise<void> {
     const controller = new AbortController();
     this.asking = controller;
+    window.clearTimeout(this.timer);
     set(this.element, "aria-busy", "true");
     try {
       await rows.more(controller.signal);
       if (controller.signal.aborted) return;
+      this.trouble = null;
       if (which === "first") {
         this.found = rows;
         this.active = 0;
@@ -170,7 +176,7 @@ export class SamplesPanel {
     } catch (error) {
       if (isAbort(error)) return;
       if (!(error instanceof ApiError)) throw error;
-      this.refuse(error, () => void this.load(rows, which));
+      this.refuse(error, which, () => void this.load(rows, which));
     }
     if (this.asking === controller) this.asking = null;
     set(this.element, "aria-busy", "false");
@@ -183,20 +189,13 @@ export class SamplesPanel {
     return nothingIn(text, this.scene, this.actions);
   }
 
-  /** What is here stays; what was not answered is asked for again. */
-  private refuse(error: ApiError, again: () => void): void {
+  /** Rows that are here stay; what was not answered is asked for again. */
+  private refuse(error: ApiError, which: "first" | "next", again: () => void): void {
     if (error.code === "unreachable" || error.code === "busy")
       this.timer = window.setTimeout(again, AGAIN_MILLIS);
-    this.sayEmpty({
-      key: error.sentence,
-      nodes: () => {
-        const now = () => {
-          window.clearTimeout(this.timer);
-          again();
-        };
-        return emptyOf(sentence(error.sentence), [button(words.again, now)]);
-      },
-    });
+    const text = sentence(error.sentence);
+    if (which === "next") this.trouble = { text, again };
+    else this.sayEmpty({ key: text, nodes: () => emptyOf(text, [button(words.again, again)]) });
   }
 
   private sayEmpty(empty: Empty | null): void {
@@ -223,8 +222,9 @@ export class SamplesPanel {
       : found.isFull
         ? words.full(ROWS_MAX, until)
         : words.part(count, until);
-    setText(this.told, this.scene.isLive ? words.live(told, this.short(this.time(found.range.to))) : told);
-    this.again.hidden = !this.scene.isLive;
+    const all = this.scene.isLive ? words.live(told, this.short(this.time(found.range.to))) : told;
+    setText(this.told, this.trouble ? words.troubled(all, this.trouble.text) : all);
+    this.again.hidden = !this.scene.isLive && !this.trouble;
     this.copy.hidden = found.rows.length === 0;
     const pvs = this.traces
       .map(({ name }) => name)
@@ -264,7 +264,8 @@ export class SamplesPanel {
     else this.grid.removeAttribute("aria-activedescendant");
     // What comes next is asked for before somebody has come to the end.
     const isNear = last + (last - first) >= rows.length;
-    if (isNear && !found.isWhole && !found.isFull && !this.asking) void this.load(found, "next");
+    if (isNear && !found.isWhole && !found.isFull && !this.asking && !this.trouble)
+      void this.load(found, "next");
   }
 
   /** Of a range within one day the date is said once. */

@@ -939,6 +939,7 @@ export const sampleWords = {
   full: (rows: number, until: string) =>
     `The first ${rows.toLocaleString("en")} rows, up to ${until}. There are more: choose a shorter range, or take the CSV, which has all`,
   live: (told: string, time: string) => `${told}; as of ${time}`,
+  troubled: (told: string, trouble: string) => `${told}. ${trouble}`,
   again: "Ask again",
   copy: "Copy as CSV",
   copied: (rows: number) => `${rows === 1 ? "The row is" : `${rows.toLocaleString("en")} rows are`} copied.`,

@@ -163,6 +163,28 @@ test("where there are no samples, no PV, or no archiver, that is said and what t
   await told().getByText("all of the range").waitFor();
 });
 
+test("where the next page does not come the rows stay, that is said, and they go on by themselves", async () => {
+  await open(`pv=LAB:TEMP1&drawer=samples&${HOUR}`);
+  await told().getByText("There are more").waitFor();
+  await page.locator('.drawer-panel[aria-busy="false"]').waitFor();
+  server.down = true;
+  const before = asked().length;
+  await grid().focus();
+  await page.keyboard.press("End");
+  await told().getByText("The archiver does not answer.").waitFor();
+  assert.ok((await rows().count()) > 3, "the rows stay");
+  assert.ok(await page.locator("#analysis").getByRole("button", { name: "Ask again" }).isVisible());
+  await page.waitForTimeout(1500);
+  // A browser asks once more by each line that it had open, which are six at most.
+  assert.ok(
+    asked().length - before <= 7,
+    `nobody is asked over and over, but ${asked().length - before} times`,
+  );
+  server.down = false;
+  await told().getByText("The first 999 samples, ").waitFor();
+  await told().getByText("does not answer").waitFor({ state: "detached" });
+});
+
 test("at every width nothing lies over anything else, and the table has rows", async () => {
   await open(`pv=LAB:TEMP1&pv=LAB:TEMP2&pv=SR:MODE&drawer=samples&${SHORT}`);
   await told().getByText("all of the range").waitFor();
