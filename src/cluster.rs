@@ -26,12 +26,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use archive::{AddRequest, Directory, PvId};
-use cluster::{Answers, Beat, Board, Claims, Follows, Node, NodeOperator, Plan, SiteTokens, Whole};
+use archive::{AddRequest, Copies, Directory, PvId};
+use cluster::{
+    Answers, Beat, Board, Claims, CopiesOfShards, Follows, Node, NodeOperator, Pairs, Plan, SiteTokens, Whole,
+};
 use query::Query;
 use remote::{Listener, Offered};
 use service::{Behind, Service};
-use shared::{Shard, Shared, Swapped, settle};
+use shared::{Shared, Swapped, settle};
 use store::{Follower, disk::RealDisk};
 use web::Serve;
 
@@ -198,14 +200,20 @@ fn board(
     links: Arc<Links>,
 ) -> Result<Arc<Board>, Failure> {
     let (node, placement) = (cluster.node.clone(), cluster.placement.clone());
-    let plan = Plan { node, page: cluster.page.clone(), shards: cluster.shards, placement, policies };
-    let lists = (0..=cluster.shards).map(|shard| List::new(data, shared, shard)).collect::<Result<Vec<_>, _>>()?;
+    let copies = copies(&**shared, policies.copies())?;
+    let plan = Plan { node, page: cluster.page.clone(), shards: cluster.shards, placement, policies, copies };
+    let pairs = Pairs::new(cluster.shards, copies);
+    let lists = (0..pairs.all()).map(|shard| List::new(data, shared, pairs, shard)).collect::<Result<Vec<_>, _>>()?;
     Ok(Board::new(plan, Claims::new(shared.clone()), links, lists))
 }
 
 /// The whole cluster in the place of a store and of acquisition.
 fn behind(whole: &Whole, operator: Arc<NodeOperator>) -> Behind {
     let query = Query::over(whole.clone());
+    let query = match whole.board().pairs().copy_of(0) {
+        None => query,
+        Some(_) => query.with(vec![Arc::new(CopiesOfShards::of(whole.clone()))]), // two recorders → one answer
+    };
     let whole = Arc::new(whole.clone());
     Behind {
         query,
@@ -295,6 +303,31 @@ fn is_of(found: &[u8], cluster: &ClusterConfig) -> Result<(), Failure> {
     }
 }
 
+/// Whether shards have copies. Once some policy wanted them they stay: what they recorded belongs to the archive.
+fn copies(shared: &dyn Shared, wanted: Copies) -> Result<Copies, Failure> {
+    const TWO: &[u8] = b"2";
+    if wanted == Copies::Two && settle::swap(shared, COPIES, None, TWO)? == Swapped::Done {
+        tracing::info!("a policy says copies = 2: from now on each shard of PVs has a copy, at another node");
+    }
+    of_copies(shared)
+}
+
+/// Under this name stands how many archives a shard has, if there are two.
+const COPIES: &str = "copies";
+
+/// Whether the shards of a cluster have copies.
+pub(crate) fn of_copies(shared: &dyn Shared) -> Result<Copies, Failure> {
+    match settle::read(|| shared.value(COPIES))?.as_deref() {
+        None => Ok(Copies::One),
+        Some(b"2") => Ok(Copies::Two),
+        Some(other) => {
+            let other = String::from_utf8_lossy(other);
+            Err(format!("the shards of this cluster have {other} copies, which this pvark does not know: update it")
+                .into())
+        }
+    }
+}
+
 /// What tells this cluster from all others, also from those that have its name: the first node that comes says it.
 pub(crate) fn identity(shared: &dyn Shared) -> Result<String, Failure> {
     const NAME: &str = "identity";
@@ -332,14 +365,14 @@ fn is_alone(shared: &dyn Shared, node: &str) -> Result<(), Failure> {
 struct List(Follower);
 
 impl List {
-    fn new(data: &Path, shared: &Arc<dyn Shared>, shard: u32) -> Result<List, Failure> {
+    fn new(data: &Path, shared: &Arc<dyn Shared>, pairs: Pairs, shard: u32) -> Result<List, Failure> {
         let folder = data.join("lists").join(shard.to_string());
         // What a start before has left is worth nothing.
         if folder.exists() {
             std::fs::remove_dir_all(&folder)?;
         }
         std::fs::create_dir_all(&folder)?;
-        let id = Shard::new(shard, 'a').ok_or("no shard has this copy")?;
+        let id = pairs.archive(shard).ok_or("no shard has this copy")?;
         Ok(List(Follower::new(Arc::new(RealDisk::new(&folder)), shared.clone(), id)))
     }
 }
@@ -417,10 +450,12 @@ impl AtWork {
             "lists of others",
             Box::new(move |is_last| {
                 if !is_last {
+                    let copies = followed.open_copies();
                     followed
                         .follow()
                         .into_iter()
                         .for_each(|(shard, error)| tracing::debug!("list of shard {shard}: {error}"));
+                    followed.mirror(&copies, now());
                 }
             }),
         )?;

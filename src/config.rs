@@ -431,6 +431,9 @@ impl Config {
             is_durable: file.durable.0 != store::Durable::Off,
         };
         let cluster = cluster::checked(file.cluster, &besides).map_err(|wrong| ConfigError::Nodes { wrong })?;
+        if cluster.is_none() {
+            policies::of_one_machine(&policies).map_err(|wrong| ConfigError::Nodes { wrong })?;
+        }
         let messages_bytes_max = file.messages_megabytes_max.bytes();
         Ok(Config {
             web: web::Config {
@@ -502,7 +505,10 @@ impl Read {
 /// Reads the policies and groups of the file as they are when they are asked for.
 fn policies_of(path: Option<PathBuf>) -> web::PolicySource {
     let read = |path: &Path| {
-        let Read { policies, groups, .. } = Read::from(path).map_err(|error| error.to_string())?;
+        let Read { file, policies, groups, .. } = Read::from(path).map_err(|error| error.to_string())?;
+        if file.cluster.is_none() {
+            policies::of_one_machine(&policies)?;
+        }
         Ok(web::FileRules { policies, groups })
     };
     path.map_or_else(web::PolicySource::default, |path| web::PolicySource::new(move || read(&path)))

@@ -11,8 +11,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use cluster::{Board, Held};
-use shared::{Epoch, Frames, Part, Shard};
+use cluster::{Board, Held, Pairs};
+use shared::{Epoch, Frames, Part};
 use store::{LogFrames, disk::RealDisk};
 
 /// The folders of epochs that have ended.
@@ -38,8 +38,8 @@ impl HandedFolder {
         HandedFolder { shard, epoch, path, frames, log }
     }
 
-    fn part(&self) -> Option<Part> {
-        Some(Part { shard: Shard::new(self.shard, 'a')?, epoch: Epoch(self.epoch), frames: self.frames })
+    fn part(&self, pairs: Pairs) -> Option<Part> {
+        Some(Part { shard: pairs.archive(self.shard)?, epoch: Epoch(self.epoch), frames: self.frames })
     }
 }
 
@@ -106,7 +106,7 @@ impl Folders {
         let mut held = self.all().clone();
         held.sort_by_key(|folder| (folder.shard, folder.epoch));
         for folder in held {
-            let Some(part) = folder.part() else { continue };
+            let Some(part) = folder.part(board.pairs()) else { continue };
             match board.offer(&part, &*folder) {
                 Ok(true) => {
                     tracing::info!(

@@ -21,7 +21,7 @@ use std::{
 use acquire::Acquire;
 use cluster::{Board, Claim, Held, Open, Parts, Willing};
 use sample::Timestamp;
-use shared::{Owner, OwnerStanding, Part, Settings, Shard, Shared};
+use shared::{Owner, OwnerStanding, Part, Settings, Shared};
 use store::{Offer, Shipping, Store, Writer, disk::RealDisk};
 use tokio::runtime::Handle;
 
@@ -154,7 +154,7 @@ impl NodeShards {
 
     /// Takes a shard and records into it.
     fn take(&self, shard: u32) -> Result<Arc<Running>, Failure> {
-        let id = Shard::new(shard, 'a').ok_or("no shard has this copy")?;
+        let id = self.board.pairs().archive(shard).ok_or("no shard has this copy")?;
         let settings = Settings {
             rows_per_checkpoint: ROWS_PER_CHECKPOINT,
             changes_per_checkpoint: CHANGES_PER_CHECKPOINT,

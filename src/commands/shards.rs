@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use ::cluster::Pairs;
 use shared::{Shard, Shared};
 
 use super::{print::print_line, progress::Told};
@@ -30,27 +31,32 @@ fn open(config: &Path) -> Result<(Config, ClusterConfig, Arc<dyn Shared>), Failu
     Ok((loaded, cluster, shared))
 }
 
-/// Its shards, and what each is called. The last one is the site.
-fn shards(cluster: &ClusterConfig) -> impl Iterator<Item = (Shard, String)> + use<> {
-    let site = cluster.shards;
-    let called = move |number| if number == site { "site".to_owned() } else { format!("shard-{number}") };
-    (0..=site).filter_map(move |number| Some((Shard::new(number, 'a')?, called(number))))
+/// Its shards, and what each is called: the site and copies stand behind the others.
+fn shards(cluster: &ClusterConfig, shared: &dyn Shared) -> Result<Vec<(Shard, String)>, Failure> {
+    let pairs = Pairs::new(cluster.shards, cluster::of_copies(shared)?);
+    let called = |number| match pairs.copied(number) {
+        _ if number == pairs.site() => "site".to_owned(),
+        None => format!("shard-{number}"),
+        Some(shard) => format!("shard-{shard}-copy"),
+    };
+    Ok((0..pairs.all()).filter_map(|number| Some((pairs.archive(number)?, called(number)))).collect())
 }
 
 pub(crate) fn check(config: &Path) -> Result<(), Failure> {
     let (_, cluster, shared) = open(config)?;
     let (mut told, mut sum) = (Told::new(), shared::Checked::default());
-    for (shard, _) in shards(&cluster) {
+    let shards = shards(&cluster, &*shared)?;
+    for (shard, _) in &shards {
         let before = sum.bytes;
         let mut tell = |bytes: u64| told.say(|| format!("{} MB read, shard {shard} is next", (before + bytes) >> 20));
-        let of = shared::check(&*shared, &shard, &mut (), &mut tell)?;
+        let of = shared::check(&*shared, shard, &mut (), &mut tell)?;
         (sum.rows, sum.objects, sum.bytes) = (sum.rows + of.rows, sum.objects + of.objects, sum.bytes + of.bytes);
         sum.problems.extend(of.problems);
         sum.orphans.extend(of.orphans);
     }
     print_line(&format!(
         "{} shards with {} rows in their journals, which name {} objects of {} bytes",
-        cluster.shards + 1,
+        shards.len(),
         sum.rows,
         sum.objects,
         sum.bytes
@@ -75,7 +81,7 @@ pub(crate) fn backup(config: &Path, to: &Path) -> Result<(), Failure> {
     let settings = cluster::store_of(config.store, cluster.shards);
     let mut sum = store::ShardBackup::default();
     let (mut made, mut failed): (Vec<PathBuf>, Vec<String>) = (Vec::new(), Vec::new());
-    for (shard, name) in shards(&cluster) {
+    for (shard, name) in shards(&cluster, &*shared)? {
         let of = format!("{name} of the cluster {} {identity}", cluster.name);
         match store::backup_shard(&shared, &shard, (to, &name, &of), &settings, now()) {
             Ok(None) => {}

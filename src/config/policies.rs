@@ -3,7 +3,7 @@
 use std::{collections::HashSet, fmt, sync::LazyLock};
 
 use archive::{
-    Fits, Group, Policies, Policy, PolicyError, PvName, RuleName, Sense, Switch, Wishes,
+    Copies, Fits, Group, Policies, Policy, PolicyError, PvName, RuleName, Sense, Switch, Wishes,
     settings::{Given, Givens, Key, Shape, Written},
 };
 use serde::{
@@ -203,6 +203,18 @@ pub(crate) fn groups(tables: &[Spanned<GroupFile>]) -> Result<Vec<Group>, Mistak
 
 type Checked<T> = Result<T, String>;
 
+/// An error if a policy wants what nodes of a cluster alone can do.
+pub(crate) fn of_one_machine(policies: &Policies) -> Result<(), String> {
+    let wants_two = |policy: &&Policy| policy.wishes.copies == Some(Copies::Two);
+    policies.iter().find(wants_two).map_or(Ok(()), |policy| {
+        Err(format!(
+            "the policy {} says copies = 2, and this archiver is no node of a cluster: leave it out, or let a second archiver record the \
+             same PVs, as docs/pair.md says",
+            policy.name
+        ))
+    })
+}
+
 fn said(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
@@ -285,6 +297,7 @@ mod tests {
             match = "*"
             rate_cap = 2.5
             pipeline = true
+            copies = 2
             deadband = 1
             [[group]]
             name = "beam"
@@ -312,6 +325,9 @@ mod tests {
         assert_eq!(rest.wishes.rate_cap, Some(RateCap::new(2.5, 2).unwrap()));
         assert_eq!(rest.wishes.deadband, Some(Deadband::Absolute(1.0)));
         assert_eq!(rest.wishes.pipeline, Some(Pipeline::On));
+        assert_eq!((slow.wishes.copies, rest.wishes.copies), (None, Some(Copies::Two)));
+        let refused = of_one_machine(&policies).unwrap_err();
+        assert!(refused.starts_with("the policy rest says copies = 2, and this archiver is no node"), "{refused}");
         let beam = &groups[0];
         assert_eq!(beam.switches[0].protocol, Some(Protocol::Pva));
         assert_eq!(beam.switches.iter().map(|s| s.sense).collect::<Vec<_>>(), [Sense::Enables, Sense::Disables]);
@@ -338,6 +354,7 @@ mod tests {
             (with("fields = [\"VAL\"]"), "line 1", "no field of a record"),
             (with("only = [\"value.*\"]"), "line 1", "no path of a field"),
             (with("keep = \"long\""), "line 1", "forever"),
+            (with("copies = 3"), "line 1", "expected 1 or 2"),
             (with("storage = \"fast\""), "line 4", "unknown field `storage`"),
             (with("") + "[[policy]]\nname = \"b\"\nmatch = \"~(\"\n", "line 5", "unclosed group"),
             (with("") + &with(""), "line 5", "two policies are called a"),

@@ -102,11 +102,15 @@ class S3:
 class Cluster:
     """Three nodes."""
 
-    def __init__(self, folder: Path, iocs: Sequence[Ioc], shared: str, shards: int = 5, more: str = "") -> None:
+    def __init__(
+        self, folder: Path, iocs: Sequence[Ioc], shared: str, shards: int = 5, more: str = "", copies: int = 1
+    ) -> None:
         self.key = folder / "nodes.key"
         self.key.write_text(secrets.token_hex(32))
         self.key.chmod(0o600)
         self.shards = shards
+        # Each shard of PVs and its copy, and the site.
+        self.all_shards = copies * shards + 1
         self.nodes: dict[str, Pvark] = {}
         for name in NAMES:
             own = folder / name
@@ -146,7 +150,7 @@ class Cluster:
 
         def seated() -> dict[int, str] | None:
             seats = self.seats(node)
-            fits = sorted(seats) == list(range(self.shards + 1)) and set(seats.values()) <= set(among or NAMES)
+            fits = sorted(seats) == list(range(self.all_shards)) and set(seats.values()) <= set(among or NAMES)
             return seats if fits else None
 
         return wait_for("every shard to have a node", seated, seconds, every=0.5)

@@ -45,6 +45,8 @@ export interface Cluster {
   node: string;
   /** The site, which has what belongs to no PV, is the shard behind the last. */
   shards: number;
+  /** How many of the shards have a copy, whose number is higher by that of the site and one: all of them, or none. */
+  copies?: number;
   format: number;
   nodes: Node[];
   here: ShardHere[];
@@ -134,8 +136,10 @@ export class ClusterPart {
   private card(node: Node, cluster: Cluster, may: boolean): HTMLElement {
     const isHere = node.name === cluster.node;
     const own = node.shards.filter((shard) => shard < cluster.shards);
+    const copies = node.shards.filter((shard) => shard > cluster.shards);
+    const hasSite = node.shards.includes(cluster.shards);
     const facts: [string, string][] = [
-      [words.owns, words.shardsOf(own.length, cluster.shards, own.length < node.shards.length)],
+      [words.owns, words.shardsOf(own.length, cluster.shards, hasSite, copies.length)],
       [words.version, node.version],
       [words.format, words.formats(node.format, cluster.format)],
       ...factsOf(node.figures),
@@ -187,14 +191,17 @@ export class ClusterPart {
   }
 
   /** A square for each shard, in the colour of the node that has it; one that none has is hatched. */
-  private strip({ shards, nodes }: Cluster, may: boolean): HTMLElement[] {
+  private strip({ shards, copies = 0, nodes }: Cluster, may: boolean): HTMLElement[] {
     const owner = new Map(nodes.flatMap((node, i) => node.shards.map((shard) => [shard, i] as const)));
     const alive = nodes.filter(({ state }) => state === "lives");
-    const squares = Array.from({ length: shards }, (_, shard) => {
+    const square = (shard: number) => {
       const i = owner.get(shard);
-      const title = words.shard(shard, i === undefined ? null : nodes[i]!.name);
-      const targets = alive.filter(({ name }) => i === undefined || name !== nodes[i]!.name);
-      const square =
+      const of = shard > shards ? shard - shards - 1 : null;
+      const title = words.shard(shard, of, i === undefined ? null : nodes[i]!.name);
+      // A shard and its copy are kept at two nodes.
+      const other = copies > 0 ? owner.get(of ?? shard + shards + 1) : undefined;
+      const targets = alive.filter((node) => nodes.indexOf(node) !== i && nodes.indexOf(node) !== other);
+      const element =
         may && targets.length > 0
           ? h("button", {
               type: "button",
@@ -202,13 +209,15 @@ export class ClusterPart {
               click: () => this.openMove(shard, i === undefined ? null : nodes[i]!.name, targets),
             })
           : h("span", { role: "img" });
-      square.classList.add("shard");
-      square.title = title;
-      square.setAttribute("aria-label", title);
-      if (i === undefined) square.classList.add("is-nobodys");
-      else square.style.setProperty("--of", `var(--trace-${(i % COLOURS) + 1})`);
-      return square;
-    });
+      element.classList.add("shard");
+      element.title = title;
+      element.setAttribute("aria-label", title);
+      if (i === undefined) element.classList.add("is-nobodys");
+      else element.style.setProperty("--of", `var(--trace-${(i % COLOURS) + 1})`);
+      return element;
+    };
+    const squares = Array.from({ length: shards }, (_, shard) => square(shard));
+    const ofCopies = Array.from({ length: copies }, (_, shard) => square(shards + 1 + shard));
     const legend = nodes.map((node, i) => {
       const mark = h("i", { class: "shard" });
       mark.style.setProperty("--of", `var(--trace-${(i % COLOURS) + 1})`);
@@ -217,6 +226,16 @@ export class ClusterPart {
     return [
       h("h3", {}, words.byOwner(shards)),
       h("div", { class: "shards", role: "group", "aria-label": words.byOwner(shards) }, ...squares),
+      ...(copies > 0
+        ? [
+            h("h3", {}, words.copiesByOwner(copies)),
+            h(
+              "div",
+              { class: "shards", role: "group", "aria-label": words.copiesByOwner(copies) },
+              ...ofCopies,
+            ),
+          ]
+        : []),
       h("p", { class: "shard-legend" }, ...legend),
     ];
   }

@@ -538,8 +538,8 @@ export const clusterWords = {
   room: "Disk",
   free: (size: string) => `${size} free`,
   problems: "Problems",
-  shardsOf: (own: number, all: number, hasSite: boolean) =>
-    `${own.toLocaleString("en")} of ${all.toLocaleString("en")} shards${hasSite ? ", and the site" : ""}`,
+  shardsOf: (own: number, all: number, hasSite: boolean, copies: number) =>
+    `${own.toLocaleString("en")} of ${all.toLocaleString("en")} shards${copies > 0 ? `, ${copies.toLocaleString("en")} of their copies` : ""}${hasSite ? ", and the site" : ""}`,
   formats: (own: number, inForce: number) =>
     own === inForce ? String(own) : `${own}; in force is ${inForce}, until all read it`,
   waiting: (samples: number, changes: number) =>
@@ -582,8 +582,10 @@ export const clusterWords = {
   follows: "What follows",
   cancel: "Cancel",
   given: (title: string) => `${title}: begun.`,
-  shard: (shard: number, owner: string | null) => `Shard ${shard}: ${owner ?? "no node has it"}`,
+  shard: (shard: number, copyOf: number | null, owner: string | null) =>
+    `Shard ${shard}${copyOf === null ? "" : `, the copy of shard ${copyOf}`}: ${owner ?? "no node has it"}`,
   byOwner: (shards: number) => `${shards.toLocaleString("en")} shards by owner`,
+  copiesByOwner: (copies: number) => `${copies.toLocaleString("en")} copies of shards by owner`,
   site: "the site",
   here: (node: string) => `What waits on ${node}`,
   hereHeads: ["Shard", "Epoch", "Rows committed", "Samples waiting", "Changes waiting", "Detached for"],

@@ -7,9 +7,9 @@ use std::{
 };
 
 use archive::{
-    AddRequest, Added, Brief, By, Change, DataFate, FieldName, Group, GroupStatus, Ioc, Keeper, Manual, Method,
-    OldName, Origin, Plan, Policies, PvEntry, PvId, PvName, PvSettings, PvState, Renaming, Roster, RuleName, Rules,
-    Status, Totals, Touched, UndoPlan, UndoTo,
+    AddRequest, Added, Brief, By, Change, DataFate, FieldName, Group, GroupStatus, Ioc, Keeper, Manual, Method, Mirror,
+    Mirrored, OldName, Origin, Plan, Policies, PvEntry, PvId, PvName, PvSettings, PvState, Renaming, Roster, RuleName,
+    Rules, Status, Totals, Touched, UndoPlan, UndoTo,
     ledger::{Account, Trouble},
 };
 use sample::Timestamp;
@@ -306,6 +306,15 @@ impl<S: Roster> Control<S> {
             }
         }
         Ok(plan)
+    }
+
+    /// Records what another archive records, and nothing else, all of it in one change.
+    pub fn mirror(&self, list: &Mirror, by: &By) -> Result<Mirrored, S::Error> {
+        let _command = lock(&self.shared.commands);
+        let mirrored = self.shared.sink.mirror(list, by)?;
+        mirrored.out.iter().for_each(|pv| _ = self.shared.uninstall(*pv));
+        mirrored.put.iter().for_each(|entry| self.shared.install(entry.clone(), by.at));
+        Ok(mirrored)
     }
 
     /// Asks PVs that were added for their records' own names, some at a time, and gives those that have another: to be called

@@ -18,6 +18,7 @@ pub(crate) fn settings_of(owner: &PvSettings) -> PvSettings {
     let rules = Rules {
         groups: rules.groups.clone(),
         keep: rules.keep,
+        copies: rules.copies,
         is_field: true,
         origin: Origin { policy: rules.origin.policy.clone(), ..Origin::default() },
         ..Rules::default()

@@ -1,9 +1,9 @@
 //! Acquisition as those see it who ask and order, whatever list of PVs it follows.
 
 use archive::{
-    AddRequest, Added, Brief, By, Change, DataFate, DirectoryError, FieldName, Group, GroupStatus, Ioc, Manual,
-    OldName, Orders, Plan, Policies, PvEntry, PvId, PvName, Roster, RuleName, Rulebook, Standing, Status, Totals,
-    Touched, UndoPlan,
+    AddRequest, Added, Brief, By, Change, DataFate, DirectoryError, FieldName, Group, GroupStatus, Ioc, Manual, Mirror,
+    Mirrored, OldName, Orders, Plan, Policies, PvEntry, PvId, PvName, Roster, RuleName, Rulebook, Standing, Status,
+    Totals, Touched, UndoPlan,
     ledger::{Account, Trouble},
 };
 use sample::Timestamp;
@@ -57,6 +57,10 @@ where
 
     fn undo(&self, number: u64, by: &By) -> Result<UndoPlan, DirectoryError> {
         Ok(Control::undo(self, number, by)?)
+    }
+
+    fn mirror(&self, list: &Mirror, by: &By) -> Result<Mirrored, DirectoryError> {
+        Ok(Control::mirror(self, list, by)?)
     }
 }
 

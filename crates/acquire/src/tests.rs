@@ -10,8 +10,9 @@ use std::{
 };
 
 use archive::{
-    AddRequest, Added, By, Change, Connection, DataFate, EntriesOr, Group, Method, OldName, Policies, Protocol,
-    PvEntry, PvId, PvName, PvSettings, Record, Renaming, Roster, RuleName, Sink, UndoPlan, Unfinished, Wishes,
+    AddRequest, Added, By, Change, Connection, DataFate, EntriesOr, Group, Method, Mirror, Mirrored, OldName, Policies,
+    Protocol, PvEntry, PvId, PvName, PvSettings, Record, Renaming, Roster, RuleName, Sink, UndoPlan, Unfinished,
+    Wishes,
 };
 use epics::{Event, Key, Reading};
 use sample::{GapCause, Timestamp};
@@ -132,6 +133,16 @@ impl Roster for ListSink {
     fn unite(&self, pairs: &[(PvId, PvId)], _: &By) -> Result<Vec<Result<(), Refused>>, Refused> {
         self.changes.fetch_add(1, Ordering::SeqCst);
         Ok(pairs.iter().map(|_| Ok(())).collect())
+    }
+
+    /// The list is the other one; it knows no aliases.
+    fn mirror(&self, list: &Mirror, _: &By) -> Result<Mirrored, Refused> {
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        let former = std::mem::replace(&mut *lock(&self.entries), list.entries.clone());
+        let out = former.iter().filter(|entry| list.entries.iter().all(|other| other.id != entry.id));
+        let put = list.entries.iter().filter(|entry| !former.contains(entry));
+        let (put, out) = (put.cloned().collect(), out.map(|entry| entry.id).collect());
+        Ok(Mirrored { put, out, ..Mirrored::default() })
     }
 
     fn undo(&self, _: u64, _: &By) -> Result<UndoPlan, Refused> {

@@ -159,3 +159,12 @@ pub struct Health {
     /// The shards of a cluster that are recorded here.
     pub shards: Vec<ShardLag>,
 }
+
+impl Health {
+    /// The same of a shard that has this number in its cluster.
+    #[must_use]
+    pub fn numbered(mut self, number: u32) -> Health {
+        self.shards.iter_mut().for_each(|shard| shard.shard = number);
+        self
+    }
+}

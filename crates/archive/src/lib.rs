@@ -7,6 +7,7 @@
 //!   Policies, Plan               by which rules PVs are archived, and what applying them anew would change
 //!   Group                        PVs that are sampled only while others say so
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
+//!   Mirror                       the part of another archive's list of PVs that this one is to have as well
 //!   Record, Sink                 the facts that acquisition hands to the store
 //!   Principal, By                who ordered a change, as the archive establishes it and the audit keeps it
 //!   Action, AuditRecord          what was changed: the lines of the audit
@@ -40,6 +41,7 @@ mod health;
 mod import;
 pub mod ledger;
 mod memo;
+mod mirror;
 mod names;
 mod nodes;
 mod orders;
@@ -73,6 +75,7 @@ pub use memo::{
     LookAtMemo, MEMO_NAME_MAX, MEMO_PVS_MAX, MEMO_TEXT_MAX, MEMOS_BYTES_MAX, MEMOS_MAX, Memo, MemoError, MemoKind,
     MemoText,
 };
+pub use mirror::{Mirror, Mirrored};
 pub use names::{NameChunk, Named, Names};
 pub use nodes::{ClusterStanding, NodeFigures, NodeOrder, NodeStanding, NodeState, Nodes, ShardLag};
 pub use orders::{AddRequest, Added, Change, Orders, Rulebook};
@@ -83,15 +86,15 @@ pub use pv::{NAME_BYTES_MAX, NameError, PvEntry, PvId, PvName};
 pub use right::Right;
 pub use roster::{DataFate, EntriesOr, OldName, Renaming, Roster};
 pub use settings::{
-    Changes, Deadband, FieldName, FieldPath, Keep, Method, Origin, Pipeline, Protocol, PvSettings, PvState, RateCap,
-    RuleError, RuleName, Rules, Wishes,
+    Changes, Copies, Deadband, FieldName, FieldPath, Keep, Method, Origin, Pipeline, Protocol, PvSettings, PvState,
+    RateCap, RuleError, RuleName, Rules, Wishes,
 };
 pub use sink::{Record, Sink, VALUE_BYTES_MAX};
 pub use source::{
     Carried, CarriedStream, Cost, Cuts, Extent, FROM_MEMORY_MAX, GapScope, Key, KeyedBy, KnownNames, Role,
     SampleStream, Source, SourceError, SourceHealth, StretchStream, Stretches,
 };
-pub use standing::{Brief, Connection, Ioc, Standing, Status, Totals, Traffic, Unanswered};
+pub use standing::{Brief, Connection, Ioc, Recorder, Standing, Status, Totals, Traffic, Unanswered};
 pub use storage::{Partition, PvSize, Storage, WeekState};
 pub use tokens::{TokenRow, Tokens, TokensError};
 pub use touched::{Touched, Touches};

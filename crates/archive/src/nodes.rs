@@ -20,6 +20,8 @@ pub struct ClusterStanding {
     pub node: String,
     /// How many shards of PVs there are. One more is the site, which has what belongs to no PV; its number is this one.
     pub shards: u32,
+    /// How many of the shards have a copy, whose number is so much higher: by the number of shards and one. All of them, or none.
+    pub copies: u32,
     /// The format in which nodes write what they share.
     pub format: u32,
     /// The nodes that were heard of, by name.

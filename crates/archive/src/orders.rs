@@ -1,8 +1,8 @@
 //! The seam for orders to acquisition: which PVs are recorded from now on, and by which rules.
 
 use crate::{
-    By, DataFate, DirectoryError, FieldName, Group, GroupStatus, Manual, OldName, Plan, Policies, PvEntry, PvId,
-    PvName, PvState, RuleName, UndoPlan, Wishes,
+    By, DataFate, DirectoryError, Fault, FieldName, Group, GroupStatus, Manual, Mirror, Mirrored, OldName, Plan,
+    Policies, PvEntry, PvId, PvName, PvState, RuleName, Unanswered, UndoPlan, Wishes,
 };
 
 /// Orders about PVs. Each is one change of the list, durable when it returns, and stands in the audit. Each may wait for a disk.
@@ -43,6 +43,17 @@ pub trait Orders: Send + Sync {
     fn undo(&self, number: u64, by: &By) -> Result<UndoPlan, DirectoryError> {
         let _ = by;
         Err(DirectoryError::no_order(number))
+    }
+
+    /// Records what another archive records, and nothing else.
+    fn mirror(&self, list: &Mirror, by: &By) -> Result<Mirrored, DirectoryError> {
+        let _ = (list, by);
+        Err(DirectoryError { fault: Fault::Failed, message: "this archive can be no copy of another one".to_owned() })
+    }
+
+    /// Which recorders have not carried out yet what was ordered last, and do so when they can be reached.
+    fn unreached(&self) -> Vec<Unanswered> {
+        Vec::new()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, fmt, sync::Arc};
 
-use crate::{Fits, Method, Origin, Protocol, PvSettings, PvState, RuleName, Rules, Wishes};
+use crate::{Copies, Fits, Method, Origin, Protocol, PvSettings, PvState, RuleName, Rules, Wishes};
 
 /// Why a policy, or a list of them, cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +56,12 @@ impl Policies {
     /// The one of that name.
     pub fn named(&self, name: &str) -> Option<&Policy> {
         self.iter().find(|policy| policy.name.as_str() == name)
+    }
+
+    /// How many nodes of a cluster must be able to record a PV by these.
+    pub fn copies(&self) -> Copies {
+        let wants_two = |policy: &Policy| policy.wishes.copies == Some(Copies::Two);
+        if self.iter().any(wants_two) { Copies::Two } else { Copies::One }
     }
 
     /// The first that is for that name.

@@ -2,7 +2,7 @@
 
 use sample::Timestamp;
 
-use crate::{By, Group, PvEntry, PvId, PvName, PvSettings, RuleName, Sink, UndoPlan, Unfinished};
+use crate::{By, Group, Mirror, Mirrored, PvEntry, PvId, PvName, PvSettings, RuleName, Sink, UndoPlan, Unfinished};
 
 /// What becomes of the data of a PV that is removed. Either way the PV vanishes from every answer at once, and comes back as it
 /// was when it is restored.
@@ -88,6 +88,10 @@ pub trait Roster: Sink {
     /// Takes back the order of that number for those of its PVs that were not changed again since, all in one change, and says what it
     /// did. It can be taken back itself.
     fn undo(&self, number: u64, by: &By) -> Result<UndoPlan, Self::Error>;
+
+    /// Makes the list what that of another archive is, in one change of which the audit does not tell: what was ordered stands in the
+    /// audit there.
+    fn mirror(&self, list: &Mirror, by: &By) -> Result<Mirrored, Self::Error>;
 
     /// The numbers of PVs that the archive keeps for itself, in the order of the names. They are made when they are first asked
     /// for, and are in no list, search or count.

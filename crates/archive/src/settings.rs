@@ -9,6 +9,7 @@
 //! ```
 
 mod catalogue;
+mod copies;
 mod deadband;
 mod keep;
 mod method;
@@ -24,6 +25,7 @@ use std::{
 };
 
 pub use catalogue::{SettingCell, SettingCells};
+pub use copies::Copies;
 pub use deadband::Deadband;
 pub use keep::Keep;
 pub use method::{Method, PERIOD_MAX, PERIOD_MIN, Protocol};

@@ -34,6 +34,12 @@ pub trait Standing: Send + Sync {
         None
     }
 
+    /// Who records a PV that is recorded twice; nobody is named of others.
+    fn recorders(&self, pv: PvId) -> Vec<Recorder> {
+        let _ = pv;
+        Vec::new()
+    }
+
     /// The IOCs to which there was a connection in this run, as far as it is this archiver's own.
     fn iocs(&self) -> Vec<Ioc> {
         Vec::new()
@@ -55,6 +61,19 @@ pub trait Standing: Send + Sync {
 
     /// Adds what a row of the ledger says, which ends at `until` and was written before this start.
     fn recall(&self, until: Timestamp, trouble: Trouble);
+}
+
+/// One of those that record a PV.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorder {
+    /// The number of its shard.
+    pub shard: u32,
+    /// The node that has that shard; none if nobody has it at present.
+    pub node: Option<String>,
+    /// Where the PV stands there.
+    pub connection: Connection,
+    /// Since when.
+    pub since: Timestamp,
 }
 
 /// Where a PV stands.

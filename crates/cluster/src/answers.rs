@@ -7,11 +7,12 @@ use std::sync::{
 
 use archive::{Action, AddRequest, By, DirectoryError, FieldName, Purge, Purged, PvId, PvName, TokensError};
 use sample::{TimeRange, Timestamp};
-use shared::{Epoch, Frames, Part, Shard};
+use shared::{Epoch, Frames, Part};
 
 use crate::{
     board::{Board, Held, Open},
     orders::{add_here, enter_here, not_now},
+    pairs::Pairs,
     rows::{KeptTokenRow, MemoRow, MemoTextRow, PurgedRow, SizeRow, steps_rows},
     wire::{self, AddRow, Answer, ByWire, EachRow, FramesRow, PartRow, Question, StatusRow},
 };
@@ -89,6 +90,10 @@ impl Answers {
                 self.leaving.store(leaves, Relaxed);
                 Answer::Done(true)
             }
+            Question::Mirror(copy, at) => {
+                self.board.mirror_here(copy, Timestamp::from_nanos(at)).map_err(not_now)?;
+                Answer::Done(true)
+            }
             Question::Figures => Answer::Figures((&self.board.own_figures()).into()),
             Question::Iocs => {
                 let iocs = self.board.open().into_values().flat_map(|open| open.standing.iocs());
@@ -143,7 +148,7 @@ impl Answers {
         if open.epoch <= row.epoch {
             return Ok(Answer::Done(false));
         }
-        let part = part_of(row)?;
+        let part = part_of(row, self.board.pairs())?;
         let held = self.board.held_at(&row.holder, &part);
         open.parts.take(&part, &held).map(Answer::Done).map_err(not_now)
     }
@@ -305,8 +310,8 @@ fn unkept(error: TokensError) -> DirectoryError {
     not_now(error.to_string())
 }
 
-fn part_of(row: &PartRow) -> Result<Part, DirectoryError> {
-    let shard = Shard::new(row.shard, 'a').ok_or_else(senseless)?;
+fn part_of(row: &PartRow, pairs: Pairs) -> Result<Part, DirectoryError> {
+    let shard = pairs.archive(row.shard).ok_or_else(senseless)?;
     Ok(Part { shard, epoch: Epoch(row.epoch), frames: Frames { first: row.first, end: row.end } })
 }
 

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
+    ops::Range,
     sync::{
         Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicI64, AtomicU32, Ordering::Relaxed},
@@ -12,8 +13,8 @@ use std::{
 };
 
 use archive::{
-    Cost, Curator, Directory, DirectoryError, Fault, NodeStanding, NodeState, Orders, Policies, PvId, Rulebook, Source,
-    SourceError, Standing, Storage, Tokens, Unanswered,
+    Copies, Cost, Curator, Directory, DirectoryError, Fault, NodeStanding, NodeState, Orders, Policies, PvId, Rulebook,
+    Source, SourceError, Standing, Storage, Tokens, Unanswered,
 };
 use sample::Timestamp;
 use shared::Part;
@@ -22,7 +23,9 @@ use crate::{
     beat::Beat,
     claims::Claims,
     figures::Said,
-    numbers::split,
+    mirror::Mirroring,
+    numbers::{SHARDS_END, split},
+    pairs::Pairs,
     placement::Placement,
     wire::{self, Answer, FramesRow, PartRow, Question},
 };
@@ -120,6 +123,8 @@ pub struct Plan {
     pub placement: Placement,
     /// By which PVs are added.
     pub policies: Policies,
+    /// Whether shards have copies, because some policy wants PVs to be recorded twice.
+    pub copies: Copies,
 }
 
 /// All that a node knows of who has what.
@@ -132,12 +137,16 @@ pub struct Board {
     followers: Vec<Box<dyn Follows>>,
     /// What the other nodes say of themselves.
     pub(crate) said: Said,
+    /// How copies follow their shards.
+    pub(crate) mirroring: Mirroring,
     // guarded by locks that are held for a look only
     recorded: RwLock<BTreeMap<u32, u64>>,
     shards: RwLock<ShardBoard>,
     claimed: RwLock<BTreeMap<u32, Claim>>,
     nodes: RwLock<Vec<(String, Beat, bool)>>,
     orphaned: RwLock<BTreeMap<u32, (Instant, i64)>>,
+    /// Shards that are at one node with their copies, and since when.
+    together: RwLock<BTreeMap<u32, Instant>>,
     /// The shards whose lists have been read here since the start, and since when others cannot be, with the reason.
     listed: RwLock<BTreeSet<u32>>,
     behind: RwLock<BTreeMap<u32, (Instant, String)>>,
@@ -185,11 +194,13 @@ impl Board {
             peers,
             followers,
             said: Said::default(),
+            mirroring: Mirroring::default(),
             recorded,
             shards,
             claimed,
             nodes,
             orphaned,
+            together: RwLock::default(),
             listed,
             behind,
             failing,
@@ -204,9 +215,19 @@ impl Board {
         &self.plan.node
     }
 
-    /// All shards, the site included.
+    /// The numbers of shards and of their copies.
+    pub fn pairs(&self) -> Pairs {
+        Pairs::new(self.plan.shards, self.plan.copies)
+    }
+
+    /// All shards, the site and copies included.
     pub fn all(&self) -> u32 {
-        self.plan.shards + 1
+        self.pairs().all()
+    }
+
+    /// The shards whose lists are the list of the cluster: copies have PVs of these.
+    pub(crate) fn listing(&self) -> Range<u32> {
+        0..self.plan.shards + 1
     }
 
     /// The shard of what belongs to no PV.
@@ -296,6 +317,16 @@ impl Board {
                 orphaned.entry(shard).or_insert_with(|| (Instant::now(), clock));
             }
         }
+        let node_of = |shard: u32| claimed.get(&shard).map(|claim| &claim.node);
+        let pairs = self.pairs();
+        let is_with_copy =
+            |shard: &u32| pairs.copy_of(*shard).and_then(node_of).is_some_and(|node| Some(node) == node_of(*shard));
+        {
+            let mut together = self.together.write().unwrap_or_else(PoisonError::into_inner);
+            together.retain(|shard, _| is_with_copy(shard));
+            let found = self.listing().filter(is_with_copy);
+            found.for_each(|shard| _ = together.entry(shard).or_insert_with(Instant::now));
+        }
         let is_elsewhere = |shard: &u32| claimed.get(shard).is_some_and(|claim| claim.node != self.own());
         self.failing.write().unwrap_or_else(PoisonError::into_inner).retain(|shard, _| !is_elsewhere(shard));
         let ahead = |(node, beat, lives): &(String, Beat, bool)| {
@@ -376,7 +407,12 @@ impl Board {
     /// The shards whose lists have not been read here since the start.
     pub fn unlisted(&self) -> Vec<u32> {
         let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
-        (0..self.all()).filter(|shard| !listed.contains(shard)).collect()
+        self.listing().filter(|shard| !listed.contains(shard)).collect()
+    }
+
+    /// Whether the list of a shard is known here as its journal had it last.
+    pub(crate) fn knows_list(&self, shard: u32) -> bool {
+        self.is_listed(shard) && !self.behind.read().unwrap_or_else(PoisonError::into_inner).contains_key(&shard)
     }
 
     fn is_listed(&self, shard: u32) -> bool {
@@ -427,6 +463,12 @@ impl Board {
         (names != Some(0)).then(|| Unanswered { part: format!("shard {shard} of the cluster"), names, why })
     }
 
+    /// Whether nobody has had a shard for so long that it is no move any more.
+    pub(crate) fn is_lost(&self, shard: u32) -> bool {
+        let orphaned = self.orphaned.read().unwrap_or_else(PoisonError::into_inner);
+        orphaned.get(&shard).is_some_and(|(since, _)| since.elapsed() > TOLD_AFTER)
+    }
+
     /// Since when nobody answers for a shard, as far as this node has noticed.
     pub(crate) fn unanswered_since(&self, shard: u32) -> Timestamp {
         let orphaned = self.orphaned.read().unwrap_or_else(PoisonError::into_inner);
@@ -465,13 +507,16 @@ impl Board {
     }
 
     pub(crate) fn nobody_has(&self, shard: u32) -> String {
-        format!("no node has shard {shard} of the cluster at present; another one takes it within seconds, ask again")
+        let called = self.pairs().called(shard);
+        format!("no node has {called} of the cluster at present; another one takes it within seconds, ask again")
     }
 
     /// Why a PV cannot be answered from here.
     pub fn lacks(&self, pv: PvId) -> Option<String> {
         let (shard, _) = split(pv);
-        self.open_here(shard).is_none().then(|| format!("shard {shard} is not open at node {}", self.own()))
+        self.open_here(shard)
+            .is_none()
+            .then(|| format!("{} is not open at node {}", self.pairs().called(shard), self.own()))
     }
 
     /// Asks the node that has a shard, which is not this one.
@@ -497,18 +542,22 @@ impl Board {
         let long = orphaned.iter().filter(|(_, (since, _))| since.elapsed() > TOLD_AFTER);
         let mut told: Vec<String> = long
             .map(|(shard, (since, _))| {
-                format!(
-                    "no node has had shard {shard} of the cluster for {} s; its PVs are not recorded",
-                    since.elapsed().as_secs()
-                )
+                let (called, so_long) = (self.pairs().called(*shard), since.elapsed().as_secs());
+                let what = match self.pairs().copied(*shard) {
+                    None => "its PVs are not recorded",
+                    Some(_) => "its PVs are recorded once",
+                };
+                format!("no node has had {called} of the cluster for {so_long} s; {what}")
             })
             .collect();
+        told.extend(self.at_one_node());
+        told.extend(self.mirroring.problems(TOLD_AFTER));
         for node in self.standing().into_iter().filter(|of| of.state == NodeState::Silent) {
             let told_of = format!("node {} of the cluster is silent; the others record what it had", node.name);
             told.push(told_of + ". If it is gone for good: `pvark cluster forget`");
         }
         let failing = self.failing.read().unwrap_or_else(PoisonError::into_inner);
-        told.extend(failing.iter().map(|(shard, why)| format!("shard {shard} {why}")));
+        told.extend(failing.iter().map(|(shard, why)| format!("{} {why}", self.pairs().called(*shard))));
         told.extend(self.unreached());
         told.extend(self.lists_behind());
         let clocks = self.clocks.read().unwrap_or_else(PoisonError::into_inner);
@@ -520,6 +569,19 @@ impl Board {
             )
         }));
         told
+    }
+
+    /// The shards that are at one node with their copies.
+    fn at_one_node(&self) -> Option<String> {
+        let together = self.together.read().unwrap_or_else(PoisonError::into_inner);
+        let long = together.iter().filter(|(_, since)| since.elapsed() > TOLD_AFTER).map(|(shard, _)| *shard);
+        let long: Vec<u32> = long.collect();
+        let node = self.claim(*long.first()?)?.node;
+        Some(format!(
+            "node {node} records {} shards and their copies as well: with it the PVs that are to be recorded twice are lost; \
+             start another node",
+            long.len()
+        ))
     }
 
     /// The nodes that live and cannot be asked from here, each with the reason.
@@ -561,7 +623,7 @@ impl Board {
     /// What was made of the journal of a moment: of what a node holds.
     pub fn held_at(&self, node: &str, part: &Part) -> impl Held + use<'_> {
         let row = PartRow {
-            shard: part.shard.number(),
+            shard: self.pairs().number(&part.shard).unwrap_or(SHARDS_END),
             epoch: part.epoch.0,
             first: part.frames.first,
             end: part.frames.end,
@@ -572,7 +634,7 @@ impl Board {
 
     /// Offers a part to whoever has its shard now, who takes it in pieces; true when it need not be held any more.
     pub fn offer(&self, part: &Part, held: &dyn Held) -> Result<bool, String> {
-        let shard = part.shard.number();
+        let Some(shard) = self.pairs().number(&part.shard) else { return Ok(false) };
         match self.seat(shard) {
             Seat::Here(open) if open.epoch > part.epoch.0 => open.parts.take(part, held),
             Seat::There(node) => {

@@ -34,6 +34,9 @@ impl Whole {
             let told = format!("what is removed of shard {shard} is not known here, so nothing is purged: {why}");
             return Err(not_now(told + "; give the order to the node that has the shard"));
         }
+        if let Some(by) = by {
+            self.purge_copy(shard, purge, by)?;
+        }
         // Read before the purge: afterwards no list has the PVs that it took for good.
         let removed = self.board.list(shard, |list| list.removed()).unwrap_or_default();
         let here = |open: &Open| match by {
@@ -66,6 +69,17 @@ impl Whole {
         })
     }
 
+    /// Purges the copy of a shard, before the shard: a copy that was not there would show again what the shard does not know any more.
+    fn purge_copy(&self, shard: u32, purge: Purge, by: &By) -> Result<(), DirectoryError> {
+        let Some(copy) = self.board.pairs().copy_of(shard) else { return Ok(()) };
+        self.board.told_copy(copy, by.at).map_err(|error| {
+            not_now(format!("nothing of shard {shard} is purged, as its copy cannot be purged: {}", error.message))
+        })?;
+        let question = || Question::Purge(copy, purge.pv.map(|pv| pv.0), purge.before.nanos(), by.into());
+        let purged = |answer| if let Answer::Purged(_) = answer { Some(()) } else { None };
+        self.board.at(copy, |open| open.curator.purge(purge, by).map(drop), question, purged)
+    }
+
     /// Purges the shard of the PV, or all shards. If one of them cannot be asked, those before it have been purged already: whoever gets the
     /// error orders the purge again.
     fn all_purged(&self, purge: Purge, by: Option<&By>) -> Result<Purged, DirectoryError> {
@@ -73,7 +87,7 @@ impl Whole {
             return self.purged(split(pv).0, purge, by);
         }
         let mut sum = Purged::default();
-        for shard in 0..self.board.all() {
+        for shard in self.board.listing() {
             let found = self.purged(shard, purge, by)?;
             sum.pvs.extend(found.pvs);
             sum.ranges.extend(found.ranges);
@@ -125,6 +139,7 @@ impl Curator for Whole {
                 Question::DecideUpon(shard, numbers, data == DataFate::Delete, by.into())
             };
             self.board.at(shard, |open| open.curator.decide_upon(&locals, data, by), question, wire::done)?;
+            self.board.tell_copy(shard, by.at);
         }
         Ok(())
     }
@@ -154,6 +169,7 @@ impl Curator for Whole {
             };
             let each = self.board.at(shard, here, question, wire::each)?;
             some.iter().zip(each).for_each(|((place, ..), one)| added[*place] = one.map(drop));
+            self.board.tell_copy(shard, by.at);
         }
         Ok(added)
     }
@@ -165,7 +181,9 @@ impl Curator for Whole {
     fn remove_alias(&self, pv: PvId, alias: &PvName, by: &By) -> Result<(), DirectoryError> {
         let (shard, local) = split(pv);
         let question = || Question::RemoveAlias(shard, local.0, alias.to_string(), by.into());
-        self.board.at(shard, |open| open.curator.remove_alias(local, alias, by), question, wire::done)
+        self.board.at(shard, |open| open.curator.remove_alias(local, alias, by), question, wire::done)?;
+        self.board.tell_copy(shard, by.at);
+        Ok(())
     }
 
     fn delete_range(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, DirectoryError> {
@@ -173,6 +191,7 @@ impl Curator for Whole {
         let times = (range.t0.nanos(), range.t1.nanos());
         let question = || Question::DeleteRange(shard, local.0, times, by.into());
         let deleted = self.board.at(shard, |open| open.curator.delete_range(local, range, by), question, deletion)?;
+        self.board.tell_copy(shard, by.at);
         deletion_of(shard, deleted).ok_or_else(full)
     }
 
@@ -180,6 +199,7 @@ impl Curator for Whole {
         let (shard, local) = unnumbered(number);
         let question = || Question::RestoreRange(shard, local, by.into());
         let restored = self.board.at(shard, |open| open.curator.restore_range(local, by), question, deletion)?;
+        self.board.tell_copy(shard, by.at);
         deletion_of(shard, restored).ok_or_else(full)
     }
 

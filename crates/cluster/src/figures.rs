@@ -134,8 +134,9 @@ impl Board {
             page: self.plan.page.clone(),
             ..NodeFigures::default()
         };
-        for open in self.open().into_values() {
-            let (health, totals, watermark) = (open.storage.health(), open.standing.totals(), open.storage.watermark());
+        for (shard, open) in self.open() {
+            let (health, totals, watermark) =
+                (open.storage.health().numbered(shard), open.standing.totals(), open.storage.watermark());
             let stand = [totals.searching, totals.connected, totals.disconnected, totals.paused];
             sum.pvs.iter_mut().zip(stand).for_each(|(sum, of)| *sum += of);
             let lost = archive::ledger::Column::of(&[Kind::Lost, Kind::Missed], totals.counters.counts());

@@ -21,6 +21,9 @@ const MOVES_EACH: Duration = Duration::from_secs(2);
 /// the beat that says so a store is opened, which takes seconds where the list is long or the machine busy; whoever took the shard back
 /// meanwhile would be taken for slow in turn, and neither would ever have it.
 const SAYS_SO_WITHIN: Duration = Duration::from_secs(15);
+/// One of a pair is moved only when the other one has been where it is for so long: a new owner has a gap until the IOCs have answered, and
+/// of two that have one at the same time somebody would miss something.
+const RESTS: Duration = Duration::from_secs(10);
 /// A node takes at most this many shards at a time.
 const TAKEN_AT_ONCE: usize = 4;
 
@@ -36,6 +39,8 @@ pub struct Node {
     moved: Option<Duration>,
     /// Who said last that he has a shard, and when that was.
     said: BTreeMap<u32, (String, Duration)>,
+    /// In which epoch each shard is recorded, and since when for all that is heard.
+    rests: BTreeMap<u32, (u64, Duration)>,
     /// Why the last beat did not arrive.
     trouble: Option<String>,
     is_new: bool,
@@ -54,6 +59,7 @@ impl Node {
             began: None,
             moved: None,
             said: BTreeMap::new(),
+            rests: BTreeMap::new(),
             trouble: None,
             is_new: true,
         }
@@ -124,9 +130,15 @@ impl Node {
             .map(|(node, _, _)| node.clone())
             .collect();
         let recorded = self.board.records();
-        let mut seats = Seats::default();
+        let mut seats = Seats::of(self.board.pairs());
         let mut loads: BTreeMap<String, usize> = staying.iter().map(|node| (node.clone(), 0)).collect();
         for shard in 0..self.board.all() {
+            let epoch = recorded.get(&shard).copied().or_else(|| self.board.claim(shard).map(|claim| claim.epoch));
+            match epoch {
+                None => _ = self.rests.remove(&shard),
+                Some(epoch) if self.rests.get(&shard).is_some_and(|(before, _)| *before == epoch) => {}
+                Some(epoch) => _ = self.rests.insert(shard, (epoch, now)),
+            }
             let is_here = recorded.contains_key(&shard) || taking.contains(&shard);
             let node = if is_here { Some(own.clone()) } else { self.board.claim(shard).map(|claim| claim.node) };
             let node = match node {
@@ -151,10 +163,22 @@ impl Node {
         wanted.retain(|shard| !taking.contains(shard));
         wanted.truncate(room);
         let is_settled = wanted.is_empty() && taking.is_empty() && seats.are_taken(self.board.all());
+        let rests = |shard: u32| self.rests.get(&shard).is_some_and(|(_, since)| now.saturating_sub(*since) >= RESTS);
+        let pairs = self.board.pairs();
+        let may_move = |shard: u32| pairs.other(shard).is_none_or(rests);
         let is_due = self.moved.is_none_or(|moved| now.saturating_sub(moved) >= MOVES_EACH);
+        if is_settled && is_due {
+            let mut parted = seats.to_part(&own, &staying);
+            parted.retain(|copy| may_move(*copy));
+            parted.truncate(room);
+            if !parted.is_empty() {
+                self.moved = Some(now);
+                return parted;
+            }
+        }
         if is_settled
             && is_due
-            && let Some(shard) = seats.to_even_out(&own, &loads)
+            && let Some(shard) = seats.to_even_out(&own, &loads, may_move)
         {
             self.moved = Some(now);
             wanted.push(shard);
@@ -220,6 +244,53 @@ mod tests {
         nodes[0].2.store(true, Relaxed);
         run(&mut nodes, 208, 8, &mut epoch);
         assert_eq!(counts(&nodes), [0, 9]);
+    }
+
+    #[test]
+    fn a_shard_and_its_copy_are_kept_apart_and_none_moves_just_behind_the_other() {
+        let shared = Arc::new(Memory::default());
+        let twice = |name: &str| -> Running {
+            let lists = (0..9).map(|_| crate::testing::NoList).collect();
+            let nobody = Arc::new(crate::testing::Nobody);
+            let board = crate::testing::board_of(name, 4, archive::Copies::Two, (lists, nobody), &shared);
+            let leaving = Arc::new(AtomicBool::new(false));
+            (Node::new(board.clone(), shared.clone(), Beat::default(), leaving.clone()), board, leaving)
+        };
+        let met = |nodes: &[Running]| {
+            let has = |board: &Arc<Board>, shard: u32| board.records().contains_key(&shard);
+            let of = |(_, board, _): &Running| (0..4).filter(|s| has(board, *s) && has(board, s + 5)).count();
+            nodes.iter().map(of).sum::<usize>()
+        };
+        let (mut nodes, mut epoch) = (vec![twice("a"), twice("b")], 0);
+        run(&mut nodes, 100, 40, &mut epoch);
+        assert_eq!((met(&nodes), nodes.iter().map(|of| of.1.records().len()).sum::<usize>()), (0, 9));
+        nodes.push(twice("c"));
+        // Each second at most one of a pair has moved within the time that a new owner may have a gap.
+        let mut moved: BTreeMap<u32, u64> = BTreeMap::new();
+        for second in 140..200 {
+            let before: Vec<_> = nodes.iter().map(|of| of.1.records()).collect();
+            run(&mut nodes, second, 1, &mut epoch);
+            assert_eq!(met(&nodes), 0, "in second {second}");
+            for (of, before) in nodes.iter().zip(before) {
+                for shard in of.1.records().into_keys().filter(|shard| !before.contains_key(shard)) {
+                    let other = of.1.pairs().other(shard);
+                    let rested = other.and_then(|other| moved.get(&other)).is_none_or(|at| second - at >= 10);
+                    assert!(rested, "shard {shard} moves in second {second}, and {moved:?}");
+                    moved.insert(shard, second);
+                }
+            }
+        }
+        assert!(moved.len() >= 3, "{moved:?}");
+        // One dies: what it had goes apart from the others. Of two that are left one dies: the last has all, and gives copies away again.
+        nodes.remove(0);
+        run(&mut nodes, 200, 20, &mut epoch);
+        assert_eq!((met(&nodes), nodes.iter().map(|of| of.1.records().len()).sum::<usize>()), (0, 9));
+        nodes.remove(0);
+        run(&mut nodes, 220, 20, &mut epoch);
+        assert_eq!(met(&nodes), 4);
+        nodes.push(twice("d"));
+        run(&mut nodes, 240, 60, &mut epoch);
+        assert_eq!(met(&nodes), 0);
     }
 
     #[test]

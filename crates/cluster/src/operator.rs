@@ -80,16 +80,32 @@ impl NodeOperator {
 
     fn can_move(&self, shard: u32, to: &str) -> Result<(), DirectoryError> {
         let site = self.board.site();
-        if shard > site {
-            return Err(nothing_there(format!("there is no shard {shard}; the last is {site}, which is the site")));
+        if shard >= self.board.all() {
+            let copies = if self.board.all() > site + 1 {
+                format!(", and up to {} their copies", self.board.all() - 1)
+            } else {
+                String::new()
+            };
+            return Err(nothing_there(format!(
+                "there is no shard {shard}; the last is {site}, which is the site{copies}"
+            )));
         }
         match self.alive(to)? {
             of if of.shards.contains(&shard) => Err(in_the_way(format!("node {to} has shard {shard} already"))),
+            of if self.would_meet(shard, &of) => Err(in_the_way(format!(
+                "node {to} has shard {} of the same PVs, and the two are kept apart: move that one elsewhere first",
+                self.board.pairs().other(shard).unwrap_or(shard)
+            ))),
             of if of.state == NodeState::Leaves => {
                 Err(in_the_way(format!("node {to} was drained and would give shard {shard} away: let it join first")))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether a node has the other one of a pair.
+    fn would_meet(&self, shard: u32, of: &NodeStanding) -> bool {
+        self.board.pairs().other(shard).is_some_and(|other| of.shards.contains(&other))
     }
 
     fn can_drain(&self, node: &str) -> Result<(), DirectoryError> {
@@ -140,7 +156,8 @@ impl Nodes for NodeOperator {
         for of in nodes.iter_mut().filter(|of| of.state.is_alive()) {
             of.figures = self.board.figures_of(&of.name);
         }
-        ClusterStanding { node, shards, format: self.board.format(), nodes }
+        let copies = self.board.all() - self.board.site() - 1;
+        ClusterStanding { node, shards, copies, format: self.board.format(), nodes }
     }
 
     fn order(&self, order: &NodeOrder, by: &By) -> Result<(), DirectoryError> {

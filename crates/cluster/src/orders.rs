@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, thread, time::Duration};
 
 use archive::{
-    AddRequest, Added, By, Change, DataFate, Directory, DirectoryError, Fault, FieldName, Group, GroupStatus, Manual,
-    OldName, Orders, Policies, PvEntry, PvId, PvName, RuleName, Rulebook,
+    AddRequest, Added, By, Change, Copies, DataFate, Directory, DirectoryError, Fault, FieldName, Group, GroupStatus,
+    Manual, OldName, Orders, Policies, PvEntry, PvId, PvName, RuleName, Rulebook, Unanswered,
 };
 
 use crate::{
@@ -103,7 +103,9 @@ impl Whole {
                 },
             )?);
         }
-        added.into_iter().map(|(local, how)| Ok((self.told(shard, local)?, how))).collect()
+        let added = added.into_iter().map(|(local, how)| Ok((self.told(shard, local)?, how))).collect();
+        self.board.tell_copy(shard, by.at);
+        added
     }
 
     /// Requests as another node is told of them; an error if another node has their shard and they cannot be said.
@@ -144,12 +146,25 @@ impl Whole {
         global(shard, local).and_then(|pv| self.entry(pv)).ok_or_else(behind)
     }
 
+    /// An error if a PV is wanted twice where shards have no copies.
+    fn has_copies_for(&self, requests: &[AddRequest]) -> Result<(), DirectoryError> {
+        let wants_two = |request: &&AddRequest| request.wishes.copies == Some(Copies::Two);
+        match requests.iter().find(wants_two).filter(|_| self.board.plan.copies == Copies::One) {
+            None => Ok(()),
+            Some(request) => Err(failed(format!(
+                "{} cannot be recorded twice: no policy of this cluster says copies = 2, so its shards have no copies",
+                request.name
+            ))),
+        }
+    }
+
     /// Gives an order about some PVs, shard by shard.
     fn switch(
         &self,
         pvs: &[PvId],
         here: impl Fn(&Open, &[PvId]) -> Result<Vec<Change>, DirectoryError>,
         there: impl Fn(u32, Vec<u32>) -> Question,
+        by: &By,
     ) -> Result<Vec<Change>, DirectoryError> {
         let mut changes = vec![Change::Unknown; pvs.len()];
         for (shard, some) in Whole::by_shard(pvs, |pv| *pv) {
@@ -164,6 +179,7 @@ impl Whole {
                 },
             )?;
             some.iter().zip(made).for_each(|((place, ..), change)| changes[*place] = change);
+            self.board.tell_copy(shard, by.at);
         }
         Ok(changes)
     }
@@ -196,6 +212,7 @@ impl Whole {
 
 impl Orders for Whole {
     fn add(&self, requests: Vec<AddRequest>, by: &By) -> Result<Vec<(PvEntry, Added)>, DirectoryError> {
+        self.has_copies_for(&requests)?;
         let shards = self.shards_of(&requests.iter().map(|request| &request.name).collect::<Vec<_>>())?;
         let mut of: BTreeMap<u32, (Vec<usize>, Vec<AddRequest>)> = BTreeMap::new();
         for (place, (shard, request)) in shards.into_iter().zip(requests).enumerate() {
@@ -254,6 +271,7 @@ impl Orders for Whole {
                     |answer| if let Answer::Number(number) = answer { usize::try_from(number).ok() } else { None },
                 )?;
             }
+            self.board.tell_copy(shard, by.at);
         }
         Ok(entered)
     }
@@ -268,21 +286,32 @@ impl Orders for Whole {
             };
             let rows = || some.iter().map(|(_, local, (_, field))| (local.0, field.as_str().to_owned())).collect();
             self.board.at(shard, here, || Question::EnterFields(shard, rows(), by.into()), wire::done)?;
+            self.board.tell_copy(shard, by.at);
         }
         Ok(())
     }
 
     fn pause(&self, pvs: &[PvId], by: &By) -> Result<Vec<Change>, DirectoryError> {
-        self.switch(pvs, |open, pvs| open.orders.pause(pvs, by), |shard, pvs| Question::Pause(shard, pvs, by.into()))
+        self.switch(
+            pvs,
+            |open, pvs| open.orders.pause(pvs, by),
+            |shard, pvs| Question::Pause(shard, pvs, by.into()),
+            by,
+        )
     }
 
     fn resume(&self, pvs: &[PvId], by: &By) -> Result<Vec<Change>, DirectoryError> {
-        self.switch(pvs, |open, pvs| open.orders.resume(pvs, by), |shard, pvs| Question::Resume(shard, pvs, by.into()))
+        self.switch(
+            pvs,
+            |open, pvs| open.orders.resume(pvs, by),
+            |shard, pvs| Question::Resume(shard, pvs, by.into()),
+            by,
+        )
     }
 
     fn remove(&self, pvs: &[PvId], data: DataFate, by: &By) -> Result<Vec<Change>, DirectoryError> {
         let there = |shard, pvs| Question::Remove(shard, pvs, data == DataFate::Delete, by.into());
-        self.switch(pvs, |open, pvs| open.orders.remove(pvs, data, by), there)
+        self.switch(pvs, |open, pvs| open.orders.remove(pvs, data, by), there, by)
     }
 
     fn rename(&self, pv: PvId, to: &PvName, old: OldName, by: &By) -> Result<PvEntry, DirectoryError> {
@@ -297,7 +326,9 @@ impl Orders for Whole {
             || Question::Rename(shard, local.0, to.to_string(), old == OldName::Alias, by.into()),
             |answer| if let Answer::Entry(pv) = answer { Some(PvId(pv)) } else { None },
         )?;
-        self.told_when(shard, renamed, |entry| entry.name == *to)
+        let renamed = self.told_when(shard, renamed, |entry| entry.name == *to);
+        self.board.tell_copy(shard, by.at);
+        renamed
     }
 
     fn restore_all(
@@ -329,6 +360,7 @@ impl Orders for Whole {
                 Question::Restore(shard, rows, by.into())
             };
             let each = self.board.at(shard, here, question, wire::each)?;
+            self.board.tell_copy(shard, by.at);
             let mut is_behind = false;
             for ((place, ..), one) in some.iter().zip(each) {
                 restored[*place] = one.and_then(|local| {
@@ -358,7 +390,9 @@ impl Orders for Whole {
             || Question::Undo(shard, local, by.into()),
             |answer| if let Answer::Steps(rows) = answer { Some(Undone::There(rows)) } else { None },
         );
-        let plan = match plan.map_err(|error| of_order(error, number))? {
+        let plan = plan.map_err(|error| of_order(error, number))?;
+        self.board.tell_copy(shard, by.at);
+        let plan = match plan {
             Undone::Here(plan) => plan,
             Undone::There(rows) => {
                 let steps = rows.iter().map(|row| row.step(now)).collect::<Option<Vec<_>>>();
@@ -367,6 +401,10 @@ impl Orders for Whole {
             }
         };
         Ok(undo_of(shard, plan))
+    }
+
+    fn unreached(&self) -> Vec<Unanswered> {
+        self.board.mirroring.unreached()
     }
 }
 

@@ -8,8 +8,8 @@ use std::{
 };
 
 use archive::{
-    Brief, Connection, Health, Ioc, Partition, PvId, PvSize, Standing, Status, Storage, Totals, Unanswered, Watermark,
-    WeekState,
+    Brief, Connection, Health, Ioc, Partition, PvId, PvSize, Recorder, Standing, Status, Storage, Totals, Unanswered,
+    Watermark, WeekState,
     ledger::{Account, Trouble},
 };
 use sample::Timestamp;
@@ -81,11 +81,28 @@ impl Standing for Whole {
     }
 
     fn unanswered(&self) -> Vec<Unanswered> {
-        (0..self.board.all()).filter_map(|shard| self.board.unanswered(shard)).collect()
+        self.board.listing().filter_map(|shard| self.board.unanswered(shard)).collect()
     }
 
     fn unanswered_of(&self, pv: PvId) -> Option<Unanswered> {
         self.board.unanswered(split(pv).0)
+    }
+
+    fn recorders(&self, pv: PvId) -> Vec<Recorder> {
+        let (shard, local) = split(pv);
+        let copy = self.board.pairs().copy_of(shard);
+        let copy = copy.filter(|copy| self.board.list(*copy, |list| list.entry(local)).flatten().is_some());
+        let Some(copy) = copy else { return Vec::new() };
+        let recorder = |shard: u32| {
+            let node = match self.board.seat(shard) {
+                Seat::Here(_) => Some(self.board.own().to_owned()),
+                Seat::There(node) => Some(node),
+                Seat::Nowhere => None,
+            };
+            let status = self.status(global(shard, local)?)?;
+            Some(Recorder { shard, node, connection: status.connection, since: status.since })
+        };
+        [shard, copy].into_iter().filter_map(recorder).collect()
     }
 
     /// Those of this node, and those that the others tell of.
@@ -165,11 +182,11 @@ impl Storage for Whole {
         let mut sum = Health { problems: self.board.problems(), ..Health::default() };
         let mut refusals = Vec::new();
         for (shard, of) in open.iter().map(|(shard, open)| (*shard, open.storage.health())) {
-            let of_shard = format!("shard {shard}: ");
+            let of_shard = format!("{}: ", self.board.pairs().called(shard).trim_end_matches(','));
             let told = |told: String| if told.starts_with("shard ") { told } else { format!("{of_shard}{told}") };
             refusals.extend(of.refusal.clone().map(told));
             sum.problems.extend(of.problems.clone().into_iter().map(told));
-            add(&mut sum, of);
+            add(&mut sum, of.numbered(shard));
         }
         // What one shard refuses is no reason for the others.
         if refusals.len() == open.len() && !refusals.is_empty() {
@@ -211,7 +228,7 @@ impl Storage for Whole {
     /// Shards for which nobody answers are left out; callers look for those before and after.
     fn sizes(&self) -> HashMap<PvId, PvSize> {
         let mut sizes = HashMap::new();
-        for shard in 0..self.board.all() {
+        for shard in self.board.listing() {
             match self.board.seat(shard) {
                 Seat::Here(open) => {
                     let own = open.storage.sizes().into_iter();

@@ -8,7 +8,9 @@ use std::{
     },
 };
 
-use archive::{Cost, Directory, Extent, Key, Names, Policies, PvEntry, PvId, SampleStream, Source, SourceError};
+use archive::{
+    Copies, Cost, Directory, Extent, Key, Names, Policies, PvEntry, PvId, SampleStream, Source, SourceError,
+};
 use sample::{Sample, TimeRange, Timestamp};
 use shared::{Part, twin::Memory};
 
@@ -89,9 +91,20 @@ pub(crate) fn board_among(
     peers: Arc<dyn Peers>,
     shared: &Arc<Memory>,
 ) -> Arc<Board> {
-    let shards = lists.len() as u32 - 1;
+    board_of(node, lists.len() as u32 - 1, Copies::One, (lists, peers), shared)
+}
+
+/// The same whose shards have copies; their lists stand behind that of the site.
+pub(crate) fn board_of(
+    node: &str,
+    shards: u32,
+    copies: Copies,
+    (lists, peers): (Vec<impl Follows + 'static>, Arc<dyn Peers>),
+    shared: &Arc<Memory>,
+) -> Arc<Board> {
     let placement = Placement::new(shards, Vec::new()).unwrap();
-    let plan = Plan { node: node.to_owned(), page: None, shards, placement, policies: Policies::default() };
+    let (node, policies) = (node.to_owned(), Policies::default());
+    let plan = Plan { node, page: None, shards, placement, policies, copies };
     Board::new(plan, Claims::new(shared.clone()), peers, lists)
 }
 
@@ -172,12 +185,16 @@ pub(crate) fn says_with(
     answers: Vec<Option<Answer>>,
     away: Option<&str>,
 ) -> (Arc<Board>, Arc<Says>) {
-    let peers =
-        Arc::new(Says { answers: Mutex::new(answers.into()), asked: AtomicU32::new(0), away: away.map(str::to_owned) });
+    let peers = saying(answers, away);
     let board = board_among("a", lists, peers.clone(), &Arc::default());
     let beat = Beat { shards: vec![(0, 3)], ..Beat::default() };
     board.heard(vec![("b".to_owned(), beat, true)], 0);
     (board, peers)
+}
+
+/// A node that says this.
+pub(crate) fn saying(answers: Vec<Option<Answer>>, away: Option<&str>) -> Arc<Says> {
+    Arc::new(Says { answers: Mutex::new(answers.into()), asked: AtomicU32::new(0), away: away.map(str::to_owned) })
 }
 
 /// A node that is willing to nothing.

@@ -49,7 +49,7 @@ impl Whole {
     }
 
     fn each<T>(&self, ask: impl Fn(u32, &dyn Directory) -> Vec<T>) -> Vec<T> {
-        (0..self.board.all()).filter_map(|shard| self.board.list(shard, |list| ask(shard, list))).flatten().collect()
+        self.board.listing().filter_map(|shard| self.board.list(shard, |list| ask(shard, list))).flatten().collect()
     }
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn unnumbered(number: u64) -> (u32, u64) {
 
 impl Directory for Whole {
     fn find(&self, name: &str) -> Option<PvEntry> {
-        (0..self.board.all()).find_map(|shard| {
+        self.board.listing().find_map(|shard| {
             self.board.list(shard, |list| list.find(name)).flatten().and_then(|entry| entry_of(shard, entry))
         })
     }
@@ -110,9 +110,8 @@ impl Directory for Whole {
     }
 
     fn names(&self) -> Names {
-        let now: Vec<Names> = (0..self.board.all())
-            .map(|shard| self.board.list(shard, |list| list.names()).unwrap_or_default())
-            .collect();
+        let now: Vec<Names> =
+            self.board.listing().map(|shard| self.board.list(shard, |list| list.names()).unwrap_or_default()).collect();
         let mut merged = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = merged.of.len() == now.len() && merged.of.iter().zip(&now).all(|(a, b)| a.is_same(b));
         if !is_same {
@@ -150,7 +149,7 @@ impl Directory for Whole {
     fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, DirectoryError> {
         let mut lines: Vec<AuditRecord> = Vec::new();
         let (of, number) = unnumbered(before);
-        for shard in 0..self.board.all() {
+        for shard in self.board.listing() {
             let below = if shard < of { number.saturating_add(1) } else { number };
             let found = self.board.list(shard, |list| list.audit(below, limit)).transpose()?.unwrap_or_default();
             lines.extend(found.into_iter().map(|line| AuditRecord {
@@ -168,7 +167,7 @@ impl Directory for Whole {
     /// Each shard has orders of its own: one about PVs of several is as many.
     fn undoable(&self) -> Result<Vec<Undoable>, DirectoryError> {
         let mut orders = Vec::new();
-        for shard in 0..self.board.all() {
+        for shard in self.board.listing() {
             let found = self.board.list(shard, |list| list.undoable()).transpose()?.unwrap_or_default();
             orders.extend(found.into_iter().map(|order| order_of(shard, order)));
         }

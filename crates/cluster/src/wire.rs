@@ -111,6 +111,9 @@ pub(crate) enum Question {
     /// The IOCs of the shards that the asked node has.
     #[n(35)]
     Iocs,
+    /// Make the list of a copy that of its shard, at that time.
+    #[n(36)]
+    Mirror(#[n(0)] u32, #[n(1)] i64),
 }
 
 impl Question {
@@ -129,6 +132,7 @@ impl Question {
                 | Question::Figures
                 | Question::Sizes(..)
                 | Question::Iocs
+                | Question::Mirror(..)
         )
     }
 }

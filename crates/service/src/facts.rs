@@ -3,8 +3,8 @@
 use std::{collections::HashMap, sync::Arc};
 
 use archive::{
-    Action, AuditRecord, Brief, Deletion, Group, PvEntry, PvId, PvName, PvSettings, PvSize, RemovedPv, RuleName, Sense,
-    Status,
+    Action, AuditRecord, Brief, Deletion, Group, PvEntry, PvId, PvName, PvSettings, PvSize, Recorder, RemovedPv,
+    RuleName, Sense, Status,
 };
 use sample::Timestamp;
 
@@ -155,6 +155,11 @@ impl Ask {
     /// How a PV fares; none if acquisition does not know it (yet, or any more).
     pub fn pv_status(&self, pv: PvId) -> Option<Status> {
         self.acquired(pv)?.status(pv)
+    }
+
+    /// Who records a PV that is recorded twice.
+    pub(crate) fn recorders(&self, pv: PvId) -> Vec<Recorder> {
+        self.acquired(pv).map(|standing| standing.recorders(pv)).unwrap_or_default()
     }
 
     /// The same in short.

@@ -1,8 +1,8 @@
 //! Orders: what changes the archive. Each needs its right, and stands in the audit under the name of who asks.
 
 use archive::{
-    AddRequest, Added, Change, DataFate, Deletion, DirectoryError, Group, OldName, Purge, Purged, PvEntry, PvId,
-    PvName, Right, RuleName,
+    AddRequest, Added, Change, Copies, DataFate, Deletion, DirectoryError, Group, OldName, Purge, Purged, PvEntry,
+    PvId, PvName, Right, RuleName,
 };
 use sample::TimeRange;
 
@@ -17,7 +17,21 @@ impl Ask {
         let orders = self.ordered_named(Right::Operate, requests.iter().map(|request| request.name.as_str()))?;
         let groups = requests.iter().filter_map(|request| request.wishes.groups.as_ref()).flatten();
         groups.into_iter().try_for_each(|group| self.may_join(group))?;
+        self.has_nodes_for(&requests)?;
         Ok(orders.orders.add(requests, &self.by())?)
+    }
+
+    /// Refuses to record PVs twice where there is one node alone.
+    fn has_nodes_for(&self, requests: &[AddRequest]) -> Result<(), Refusal> {
+        let wants_two = |request: &&AddRequest| request.wishes.copies == Some(Copies::Two);
+        match requests.iter().find(wants_two).filter(|_| self.listed().behind.nodes.is_none()) {
+            None => Ok(()),
+            Some(request) => Err(Refusal::new(
+                Code::BadRequest,
+                format!("{} cannot be recorded twice: this archiver is no node of a cluster", request.name),
+            )
+            .hint("leave out `copies`, or let a second archiver record it as well, as docs/pair.md says")),
+        }
     }
 
     /// What adding them would do, in their order.

@@ -2,7 +2,7 @@
 
 use std::vec::IntoIter;
 
-use archive::{Brief, Connection, Extent, Named, PvEntry, PvId, PvName, PvSettings, PvState, Status};
+use archive::{Brief, Connection, Extent, Named, PvEntry, PvId, PvName, PvSettings, PvState, Recorder, Status};
 use sample::{Element, Metadata, Sample, TimeRange, Timestamp, ValueType};
 
 use crate::{
@@ -90,6 +90,8 @@ pub struct Details {
     pub extent: Option<Extent>,
     /// The fields that the structure last recorded has; none if its newest value is no structure.
     pub fields: Vec<(String, ValueType)>,
+    /// Who records it, if it is recorded twice.
+    pub recorders: Vec<Recorder>,
 }
 
 impl Ask {
@@ -114,7 +116,8 @@ impl Ask {
         let is_structure = row.value_type.is_some_and(|value_type| value_type == ValueType::scalar(Element::Structure));
         let fields = if is_structure { self.fields(entry.id)? } else { Vec::new() };
         let aliases = self.aliases_of(entry.id)?;
-        Ok(Details { row, aliases, added: entry.added, status, metadata, extent, fields })
+        let recorders = self.recorders(entry.id);
+        Ok(Details { row, aliases, added: entry.added, status, metadata, extent, fields, recorders })
     }
 }
 

@@ -51,6 +51,12 @@ impl Ask {
         copies.iter().map(LeftOut::to_string).chain(self.without.say().iter().map(part)).collect()
     }
 
+    /// Who has not done yet what was ordered, in sentences: it is done when they can be reached.
+    pub fn not_done_yet(&self) -> Vec<String> {
+        let told = |of: &Unanswered| format!("not done yet by {}: {}", of.part, of.why);
+        self.listed().behind.orders.unreached().iter().map(told).collect()
+    }
+
     /// Refuses an answer that would be short, and could not say so, while somebody does not answer for a part of the list.
     pub fn needs_answers(&self) -> Result<(), Refusal> {
         match self.listed().behind.standing.unanswered().into_iter().next() {

@@ -1,6 +1,7 @@
 //! What can be done to the list of PVs: each is one transaction of the catalogue, with its line in the audit, and is seen by
 //! everybody when it returns.
 
+mod mirror;
 mod undo;
 
 use std::{
@@ -9,8 +10,8 @@ use std::{
 };
 
 use archive::{
-    Action, AuditRecord, By, DataFate, EntriesOr, Group, LedgerScale, Method, OldName, Protocol, PvEntry, PvId, PvName,
-    PvSettings, PvState, RemovedPv, Renaming, Roster, RuleName, UndoPlan, Unfinished,
+    Action, AuditRecord, By, DataFate, EntriesOr, Group, LedgerScale, Method, Mirror, Mirrored, OldName, Protocol,
+    PvEntry, PvId, PvName, PvSettings, PvState, RemovedPv, Renaming, Roster, RuleName, UndoPlan, Unfinished,
 };
 use sample::{Gap, GapCause, Sample, Timestamp};
 
@@ -370,6 +371,10 @@ impl Roster for Writer {
 
     fn undo(&self, number: u64, by: &By) -> Result<UndoPlan, Error> {
         Writer::undo(self, number, by)
+    }
+
+    fn mirror(&self, list: &Mirror, by: &By) -> Result<Mirrored, Error> {
+        Writer::mirror(self, list, by)
     }
 
     fn own(&self, names: &[PvName], now: Timestamp) -> Result<Vec<PvId>, Error> {

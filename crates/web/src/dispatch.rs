@@ -289,7 +289,12 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
             None => refused(refusal),
         },
     };
-    let answer = if route.right == Some(Right::Read) { telling(&ask.made_without(), answer) } else { answer };
+    let lacking = match route.right {
+        Some(Right::Read) => ask.made_without(),
+        Some(_) => ask.not_done_yet(),
+        None => Vec::new(),
+    };
+    let answer = telling(&lacking, answer);
     match for_one(&app, &identity, answer) {
         Ok(answer) => Ok(leased(lease, answer)),
         Err(why) => Ok(app.refused(&asked, &why)),

@@ -306,7 +306,11 @@ fn register_cluster(registry: &mut Registry, cluster: &ClusterStanding, health: 
     register_amounts(
         registry,
         &[
-            ("cluster_shards", "Shards that the cluster has, the site included", u64::from(cluster.shards) + 1),
+            (
+                "cluster_shards",
+                "Shards that the cluster has, the site and copies included",
+                u64::from(cluster.shards + cluster.copies) + 1,
+            ),
             ("cluster_shards_here", "Shards that this node has", health.shards.len() as u64),
         ],
     );

@@ -7,8 +7,8 @@
 use std::{fmt, slice, sync::Arc};
 
 use super::{
-    Changes, Deadband, FieldName, FieldPath, Keep, Method, Origin, Pipeline, Protocol, PvSettings, RateCap, RuleError,
-    RuleName,
+    Changes, Copies, Deadband, FieldName, FieldPath, Keep, Method, Origin, Pipeline, Protocol, PvSettings, RateCap,
+    RuleError, RuleName,
     catalogue::{POLICY, SettingCell, SettingCells},
     method::{PERIOD_MAX, PERIOD_MIN},
     written::{Flag, Given, Givens, Key, Setting, Shape, Value, Written},
@@ -280,6 +280,22 @@ settings! {
             answer: Some(Key::new("keep_seconds", Shape::Maybe(&Shape::Count { min: 0, max: u64::MAX }), "")),
             cells: &[7],
         };
+        /// How many nodes of a cluster record it.
+        copies: Copies as Copies => Setting {
+            request: &[Key::new(
+                "copies",
+                Shape::Count { min: 1, max: 2 },
+                "How many nodes of a cluster record it; 2 where a policy of the cluster says so.",
+            )],
+            policy: &[Key::new("copies", Shape::Count { min: 1, max: 2 }, "")],
+            flag: None,
+            answer: Some(Key::new(
+                "copies",
+                Shape::Count { min: 1, max: 2 },
+                "How many nodes of a cluster record it.",
+            )),
+            cells: &[11],
+        };
     }
 }
 
@@ -356,6 +372,7 @@ macro_rules! with_usual {
 
 with_usual!([] Changes);
 with_usual!([] Pipeline);
+with_usual!([] Copies);
 with_usual!([N: Clone + PartialEq] Vec<N>);
 
 /// Bits of the flags that are no setting.

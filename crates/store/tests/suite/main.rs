@@ -23,6 +23,7 @@ mod large;
 mod levels;
 mod lookups;
 mod memos;
+mod mirror;
 mod model;
 mod partitions;
 mod places;

@@ -16,6 +16,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     json(&json!({
         "node": of.node,
         "shards": of.shards,
+        "copies": of.copies,
         "format": of.format,
         "nodes": of.nodes.iter().map(node).collect::<Vec<_>>(),
         "here": call.ask.store_health().shards.iter().map(shard).collect::<Vec<_>>(),

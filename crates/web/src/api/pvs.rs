@@ -81,6 +81,10 @@ fn details(of: &Details) -> Map<String, serde_json::Value> {
     ]);
     let fields = of.fields.iter().map(|(name, value_type)| json!({ "name": name, "type": value_type.to_string() }));
     object.extend((!of.fields.is_empty()).then(|| ("fields".to_owned(), fields.collect::<Vec<_>>().into())));
+    let recorders = of.recorders.iter().map(|of| {
+        json!({ "shard": of.shard, "node": of.node, "state": of.connection.name(), "since": of.since.to_string() })
+    });
+    object.extend((!of.recorders.is_empty()).then(|| ("recorders".to_owned(), recorders.collect::<Vec<_>>().into())));
     object
 }
 
