@@ -110,7 +110,9 @@ def whole(node: Pvark, begin: np.datetime64, end: np.datetime64) -> bool:
         assert len(samples.values) > 10, (pv, len(samples.values))
         assert missing_and_twice(samples.values, samples.times) == ([], 0), (pv, len(samples.values))
         assert bins.count.sum() == len(samples.values), pv
-        assert gaps == [], (pv, gaps)
+        # Behind a death a moment may be told as a gap though it has its samples: docs/cluster.md says so.
+        long = [gap for gap in gaps if gap.end is None or gap.end - gap.start > np.timedelta64(1, "s")]
+        assert long == [], (pv, gaps)
     return True
 
 
