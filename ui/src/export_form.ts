@@ -156,6 +156,9 @@ export class ExportForm {
       // Whether it can be made is not known: who asks hears it.
       this.go.disabled = false;
       this.say(error);
+      // What it comes to is asked again when the archiver is back.
+      this.isSilent = error instanceof ApiError && error.code === "unreachable";
+      if (this.isSilent) this.followAfter(SILENT_MILLIS);
     }
   }
 
@@ -196,8 +199,12 @@ export class ExportForm {
       this.isSilent = true;
       [isMaking, rest] = [true, SILENT_MILLIS];
     }
+    if (isMaking) this.followAfter(rest);
+  }
+
+  private followAfter(millis: number): void {
     window.clearTimeout(this.progress);
-    if (isMaking && this.of.isOpen()) this.progress = window.setTimeout(() => void this.follow(), rest);
+    if (this.of.isOpen()) this.progress = window.setTimeout(() => void this.follow(), millis);
   }
 
   private show(jobs: Job[]): void {
