@@ -120,16 +120,6 @@ test("while the archiver is gone that is told, and the file is followed again wh
   await page.locator(".export .said").waitFor({ state: "hidden" });
 });
 
-test("where what a file comes to could not be asked, it is asked when the archiver is back", async () => {
-  await open();
-  server.down = true;
-  await page.locator('[data-choice="xlsx"]').click();
-  await page.locator(".export .said").getByText("the archiver does not answer").waitFor();
-  server.down = false;
-  await page.locator(".export .said").waitFor({ state: "hidden" });
-  await plan().locator("b").waitFor();
-});
-
 test("rows that no file has are counted, and whose a file is among several is said", async () => {
   server.exports.owner = "ldap:bo";
   server.exports.seconds = 60;
