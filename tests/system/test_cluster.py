@@ -66,6 +66,7 @@ def cluster(tmp_path: Path, store: Store, start_ioc: Callable[[str], Ioc]) -> It
         cluster.nodes["b"].archive.add(*(f"ca://{pv}" for pv in PVS[DEVICES // 2 :]))
         for node in cluster.nodes.values():
             wait_recorded(node)
+        cluster.wait_calm()
         yield cluster
     finally:
         cluster.kill()

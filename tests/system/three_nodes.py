@@ -155,6 +155,18 @@ class Cluster:
 
         return wait_for("every shard to have a node", seated, seconds, every=0.5)
 
+    def wait_calm(self, calm: float = 5, seconds: float = 60) -> None:
+        """Until no shard has changed its node for so long: the last second of one that has arrives some seconds later."""
+        seats, since = self.wait_seated(), time.monotonic()
+
+        def is_calm() -> bool:
+            nonlocal seats, since
+            if (now := self.seats()) != seats:
+                seats, since = now, time.monotonic()
+            return time.monotonic() - since > calm
+
+        wait_for("shards to stay where they are", is_calm, seconds, every=0.5)
+
     def stop(self, node: str) -> None:
         """SIGSTOP."""
         process = self.nodes[node].process
