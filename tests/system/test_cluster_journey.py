@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -40,7 +40,7 @@ def test_a_live_plot_goes_on_though_nodes_die(cluster: Cluster, tmp_path: Path) 
     nodes["a"].wait_connected(PV, seconds=60)
     recorder = cluster.wait_seated()[SHARD]
     page = next(name for name in NAMES if name != recorder)
-    acts = {
+    acts: dict[str, Callable[[], object]] = {
         "kill the recorder": nodes[recorder].kill,
         "start the recorder": lambda: nodes[recorder].start(60),
         "kill the node of the page": nodes[page].kill,

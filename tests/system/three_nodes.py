@@ -156,7 +156,7 @@ class Cluster:
         return wait_for("every shard to have a node", seated, seconds, every=0.5)
 
     def wait_calm(self, calm: float = 5, seconds: float = 60) -> None:
-        """Until no shard has changed its node for so long: the last second of one that has arrives some seconds later."""
+        """Until no shard has changed its node for so long: the last second of one that has comes some seconds later."""
         seats, since = self.wait_seated(), time.monotonic()
 
         def is_calm() -> bool:
