@@ -259,6 +259,7 @@ test("a spectrum names the strongest frequencies, and is zoomed by dragging, key
   const [low, high] = params().get("band")!.split(",").map(Number);
   assert.ok(low! > 0 && high! > low! && high! < 0.2133, `${low} to ${high}`);
   await page.reload();
+  await told().getByText("512 points").waitFor();
   await page.getByRole("button", { name: "All frequencies" }).click();
   await page.waitForFunction(() => !new URLSearchParams(location.search).has("band"));
   await chart().focus();
