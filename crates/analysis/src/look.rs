@@ -75,7 +75,7 @@ pub(crate) struct Looked {
     /// Sentences about what is damaged.
     pub(crate) damage: Vec<String>,
     pub(crate) failed: Option<StepError>,
-    /// What is left to look at, in reverse order.
+    /// The stretches still to be looked at; the next one is the last.
     pub(crate) rest: Vec<Left>,
 }
 

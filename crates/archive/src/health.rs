@@ -161,7 +161,7 @@ pub struct Health {
 }
 
 impl Health {
-    /// The same of a shard that has this number in its cluster.
+    /// The health of a shard, under the number that the shard has in its cluster.
     #[must_use]
     pub fn numbered(mut self, number: u32) -> Health {
         self.shards.iter_mut().for_each(|shard| shard.shard = number);

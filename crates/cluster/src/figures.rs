@@ -15,7 +15,7 @@ use crate::{
     wire::{Answer, Question},
 };
 
-/// What was said longer ago is not told any more.
+/// Figures older than this are not shown.
 const OLD: Duration = Duration::from_secs(30);
 
 /// What a node says of itself, as bytes.
@@ -32,7 +32,7 @@ pub(crate) struct FiguresRow {
     durable: u64,
     #[n(4)]
     log_bytes: u64,
-    /// What is free, and all.
+    /// Free bytes of the disk, and its size.
     #[n(5)]
     room: Option<(u64, u64)>,
     #[n(6)]

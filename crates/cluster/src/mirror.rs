@@ -107,7 +107,7 @@ impl Board {
         }
     }
 
-    /// The same for one that is open here, with what the journal of its shard has by now.
+    /// Makes a copy that is open here follow its shard, after the shard's journal was read to its end.
     pub(crate) fn mirror_here(&self, copy: u32, now: Timestamp) -> Result<(), String> {
         let away = || format!("{} is not open at node {} any more", self.pairs().called(copy), self.own());
         let (open, shard) = self.open_here(copy).zip(self.pairs().copied(copy)).ok_or_else(away)?;

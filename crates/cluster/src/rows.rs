@@ -1,5 +1,4 @@
-//! What was deleted, memos and tokens, as nodes tell each other of them: converted by hand, as all of `wire`. PVs have the numbers of their
-//! shard.
+//! Deletions, memos and tokens as nodes send them to each other, converted by hand like all of `wire`. PVs have the numbers of their shard.
 
 use archive::{
     DataFate, Deletion, Ioc, Memo, MemoKind, MemoText, Protocol, PvEntry, PvId, PvName, PvSize, Right, TokenRow,

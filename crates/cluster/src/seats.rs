@@ -44,13 +44,13 @@ fn rank(shard: u32, node: &str) -> u64 {
 }
 
 impl Seats {
-    /// Of these shards, which nobody has yet.
+    /// The seats of these shards before any node has one.
     pub fn of(pairs: Pairs) -> Seats {
         Seats { pairs, owners: BTreeMap::new(), weights: BTreeMap::new() }
     }
 
-    /// Of these nodes the one that comes first for a shard, and does not have the other one of its pair. Where nobody has either, the copy
-    /// makes way. One that is alone has both: what each of them recorded before would not be answered otherwise.
+    /// The node that comes first for a shard among those without the other one of its pair. Where nobody has either, the copy makes way. A
+    /// node that is alone has both: otherwise nobody could answer for what each of them recorded before.
     fn seat<'n>(&self, shard: u32, living: &'n [String]) -> Option<&'n String> {
         let Some(other) = self.pairs.other(shard) else { return seat_of(shard, living) };
         let has = self.owners.get(&other).filter(|owner| living.contains(owner));

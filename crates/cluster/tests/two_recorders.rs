@@ -2,7 +2,7 @@
 //! killed with its disk, cut off from the shared store, or gives its shard to another node. Every update that the IOC sent is read once and
 //! in order, bins are those of what is read, no gap is told where the other one has samples, and the copy has the PVs of its shard.
 //!
-//! The same without the copy has to fail, or nothing would be seen here.
+//! Without the copy the same schedules must fail, or this test would prove nothing.
 
 #[path = "../../store/tests/suite/sim/mod.rs"]
 mod sim;
@@ -196,7 +196,7 @@ struct Recorder {
     incarnation: u64,
 }
 
-/// What is wrong at present, with which of the two.
+/// The present trouble, and which of the two recorders has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trouble {
     Killed(usize),

@@ -1,4 +1,4 @@
-//! What is computed of a range: formulas in bins or step by step, statistics and histograms.
+//! Computes over a range: formulas in bins or step by step, statistics and histograms.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub struct ArraySteps {
     ask: Ask,
     results: ArrayResults,
     kind: Kind,
-    /// What was given so far, and the most that one step took while it was made.
+    /// Bytes given out so far, and the most that one step needed while it was made.
     bytes: usize,
     at_once: usize,
 }
