@@ -49,8 +49,8 @@ impl Seats {
         Seats { pairs, owners: BTreeMap::new(), weights: BTreeMap::new() }
     }
 
-    /// The node that comes first for a shard among those without the other one of its pair. Where nobody has either, the copy makes way. A
-    /// node that is alone has both: otherwise nobody could answer for what each of them recorded before.
+    /// The node that comes first for a shard among those without the other one of its pair. Where nobody has either, the copy makes
+    /// way. A node that is alone has both: otherwise nobody could answer for what each of them recorded before.
     fn seat<'n>(&self, shard: u32, living: &'n [String]) -> Option<&'n String> {
         let Some(other) = self.pairs.other(shard) else { return seat_of(shard, living) };
         let has = self.owners.get(&other).filter(|owner| living.contains(owner));

@@ -190,8 +190,8 @@ impl Search<'_> {
         let (pv, counters) = (self.pv, self.counters.clone());
         let hidden = self.hidden.map(|hidden| hidden.hidden_in(&segment.manifest)).unwrap_or_default();
         entries.retain(|entry| !hidden.covers(entry.t0, entry.t1));
-        let (lookup_in, summaries) = (segment.clone(), Summaries::Unread);
-        let lookup = Lookup { pv, segment: lookup_in, counters, summaries, memory: None, hidden };
+        let (memory, summaries) = (None, Summaries::Unread);
+        let lookup = Lookup { pv, segment: segment.clone(), counters, summaries, memory, hidden };
         for entry in entries {
             let order = (sequence, entry.offset);
             if !self.may_be_better(entry.t1.min(self.time), order) {
