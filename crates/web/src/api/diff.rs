@@ -11,7 +11,7 @@ use crate::{
     call::Call,
     delivery::answer::{Answer, CSV, JSON},
     formats::{
-        csv::put_field,
+        csv::{put_field, put_value},
         list::Frame,
         missing,
         value::{self, Dialect, put_f64, put_json},
@@ -93,11 +93,7 @@ fn put_csv(out: &mut Vec<u8>, row: &DiffRow) {
     put_field(out, &row.name);
     for sample in [&row.before, &row.after] {
         out.push(b',');
-        match sample.as_ref().map(|sample| value::as_json(&sample.value)) {
-            None => {}
-            Some(Value::String(text)) => put_field(out, &text),
-            Some(value) => put_field(out, &value.to_string()),
-        }
+        sample.iter().for_each(|sample| put_value(out, Batch::of(sample).values(), 0));
     }
     for number in [row.change, row.spread, row.score] {
         out.push(b',');
