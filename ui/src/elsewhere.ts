@@ -36,9 +36,10 @@ export class Elsewhere {
   show(): void {
     if (this.pages.length === 0) return;
     const links = this.pages.flatMap(({ node, url }, i) => {
-      const link = h("a", { href: url.href, "data-node": node }, words.at(node));
-      // The view may change meanwhile.
-      link.addEventListener("click", () => (link.href = viewAt(url)));
+      const link = h("a", { href: viewAt(url), "data-node": node }, words.at(node));
+      // The view may change before it is followed, with whichever button.
+      for (const press of ["pointerdown", "click"])
+        link.addEventListener(press, () => (link.href = viewAt(url)));
       return i === 0 ? [link] : [" · ", link];
     });
     this.bar.replaceChildren(words.goOn, " ", ...links);
