@@ -3,14 +3,13 @@
 //   npm run goldens    writes the figures anew; look at them before they are committed
 
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { startChromium } from "./chromium.ts";
 import type * as charts from "./charts.ts";
 import { openDrawing } from "./drawing.ts";
+import { isAsItWas } from "./golden.ts";
 
-const GOLDENS = new URL("../test/goldens/", import.meta.url).pathname;
 /** WCAG 2.2, of what is no text. */
 const CONTRAST_LEAST = 3;
 
@@ -37,17 +36,7 @@ for (const name of [
 ])
   test(`the figure "${name}" is drawn as it was`, async () => {
     const svg = await page.evaluate((name) => (window as unknown as Drawn).charts.chart(name), name);
-    const path = `${GOLDENS}${name}.svg`;
-    if (process.env.UPDATE_GOLDEN) await writeFile(path, svg);
-    const golden = await readFile(path, "utf8");
-    if (svg === golden) return;
-    const now = new URL(`./${name}.svg`, import.meta.url).pathname;
-    await writeFile(now, svg);
-    const [was, is] = [golden.split("\n"), svg.split("\n")];
-    const line = is.findIndex((text, i) => text !== was[i]);
-    assert.fail(
-      `it differs from ${path} from line ${line + 1} on; what is drawn now is ${now}. If that is meant: npm run goldens\n- ${was[line]}\n+ ${is[line]}`,
-    );
+    await isAsItWas(name, svg);
   });
 
 test("a peak of one point among thousands is drawn to its height", async () => {

@@ -2,6 +2,16 @@
 
 import type { Page } from "playwright-core";
 
+/** Windows of a phone up to a wall, in which nothing may lie over anything else. */
+export const SIZES = [
+  [360, 740],
+  [390, 844],
+  [768, 1024],
+  [1024, 700],
+  [1400, 850],
+  [3840, 2160],
+] as const;
+
 export interface Found {
   over: string[];
   plot: { width: number; height: number };

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { base, openForEach, page, server } from "./opened.ts";
-import { settledOverlaps } from "./overlaps.ts";
+import { SIZES, settledOverlaps } from "./overlaps.ts";
 
 openForEach(20_000);
 
@@ -188,14 +188,7 @@ test("where the next page does not come the rows stay, that is said, and they go
 test("at every width nothing lies over anything else, and the table has rows", async () => {
   await open(`pv=LAB:TEMP1&pv=LAB:TEMP2&pv=SR:MODE&drawer=samples&${SHORT}`);
   await told().getByText("all of the range").waitFor();
-  for (const [width, height] of [
-    [360, 740],
-    [390, 844],
-    [768, 1024],
-    [1024, 700],
-    [1400, 850],
-    [3840, 2160],
-  ] as const) {
+  for (const [width, height] of SIZES) {
     await page.setViewportSize({ width, height });
     const found = await settledOverlaps(page);
     assert.deepEqual(found.over, [], `at ${width}: boxes that lie over each other`);
