@@ -157,15 +157,6 @@ def are_whole(node: Pvark, begin: np.datetime64, end: np.datetime64) -> bool:
     return True
 
 
-def is_even(cluster: Cluster) -> bool:
-    """Whether no shard has moved for some seconds, and none will."""
-    seats = cluster.wait_seated()
-    shards = [list(seats.values()).count(name) for name in NAMES]
-    assert max(shards) - min(shards) <= 1, seats
-    time.sleep(5)
-    return cluster.seats() == seats
-
-
 def looked_at(node: Pvark, environment: dict[str, str]) -> str:
     """What `pvark check` says that does not get to the shared store."""
     command = [str(program()), "check", "--cluster", str(node.config_path)]
@@ -192,7 +183,7 @@ def test_an_expired_certificate_is_told_and_nothing_is_lost_by_it(
         a = cluster.nodes["a"]
         a.archive.add(*(f"ca://{pv}" for pv in PVS))
         a.wait_connected(*PVS, seconds=40)
-        wait_for("shards to stay where they are", partial(is_even, cluster), 90, every=0.1)
+        cluster.wait_calm(8)
         seats = cluster.wait_seated()
         begin = now()
         time.sleep(2)

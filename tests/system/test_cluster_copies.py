@@ -69,21 +69,6 @@ def stand(node: Pvark, pv: str, state: str) -> bool:
     return [of["state"] for of in recorders(node, pv)] == [state] * 2
 
 
-def wait_at_rest(cluster: Cluster, node: str) -> None:
-    """Until no shard has moved for a while: who has just taken one tells a gap until its IOC has answered, and who dies
-    in that second leaves two gaps at once."""
-    seen: tuple[float, dict[int, str]] = (time.monotonic(), {})
-
-    def at_rest() -> bool:
-        nonlocal seen
-        seats = cluster.seats(node)
-        if seats != seen[1]:
-            seen = (time.monotonic(), seats)
-        return time.monotonic() - seen[0] > 8
-
-    wait_for("shards to be at rest", at_rest, 90, every=0.5)
-
-
 def recorders(node: Pvark, pv: str) -> list[Any]:
     """Who records a PV, as a node tells it."""
     found: list[Any] = node.json(f"/api/v1/pvs/{pv}").get("recorders", [])
@@ -126,7 +111,7 @@ def test_what_two_nodes_record_is_there_once_whoever_is_killed(cluster: Cluster)
     for kill in range(KILLS):
         victim = NAMES[kill % len(NAMES)]
         others = [name for name in NAMES if name != victim]
-        wait_at_rest(cluster, others[0])
+        cluster.wait_calm(8, node=others[0])
         cluster.nodes[victim].kill()
         time.sleep(2)
         # Nobody waits for the dead one: what it had is taken by the others, at two nodes as well.

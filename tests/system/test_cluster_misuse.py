@@ -93,6 +93,10 @@ def wait_recorded(node: Pvark, pvs: list[str], seconds: float = 40) -> None:
         wait_for(f"new samples of {pv}", goes_on, seconds, every=0.3)
 
 
+def names(node: Pvark) -> list[str]:
+    return sorted(node.json("/mgmt/bpl/getAllPVs?limit=-1"))
+
+
 def problems(node: Pvark) -> list[str]:
     told: list[str] = node.json("/api/v1/status")["problems"]
     return told
@@ -210,6 +214,9 @@ def test_a_damaged_journal_is_named_its_shard_waits_and_all_others_are_recorded(
     checked = run_program("check", "--cluster", cluster.nodes["a"].config_path, seconds=60)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert "every checksum is right" in checked.stdout
+    cluster.wait_calm()
+    for name, of in cluster.nodes.items():
+        wait_for(f"node {name} to list all PVs", lambda of=of: names(of) == PVS, 20)  # type: ignore[misc]
     seats = cluster.wait_seated()
     victim = next(name for name in NAMES if any(shard < cluster.shards and of == name for shard, of in seats.items()))
     shard = next(shard for shard, of in seats.items() if of == victim and shard < cluster.shards)
@@ -234,7 +241,7 @@ def test_a_damaged_journal_is_named_its_shard_waits_and_all_others_are_recorded(
     assert checked.returncode == 3, checked.stdout + checked.stderr
     assert f"DAMAGED  shard {shard}.a cannot be read" in checked.stdout and named in checked.stdout, checked.stdout
     # Its PVs are listed, and nobody has new samples of them; all others are recorded.
-    assert sorted(node.json("/mgmt/bpl/getAllPVs?limit=-1")) == sorted(PVS)
+    assert names(node) == PVS
     wait_recorded(node, [pv for pv in PVS if int(pv[1]) % 3 != shard])
     status, _, body = node.request("GET", f"/api/v1/pvs/M{shard}:count/samples?from=-2s")
     assert status == 503, (status, body)
