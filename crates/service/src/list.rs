@@ -198,7 +198,7 @@ impl Ask {
         if next.is_some() {
             self.listed().tables.pin(&table);
         }
-        let near = if picked.total == 0 { self.near_what(wanted, &table, &told) } else { Vec::new() };
+        let near = if picked.total == 0 { self.near_what(wanted, &picked.counts, &table, &told) } else { Vec::new() };
         Ok(ListPage {
             total: picked.total,
             at: table.at,
@@ -307,11 +307,12 @@ impl Ask {
     }
 
     /// What may have been meant where nothing was found.
-    fn near_what(&self, wanted: &ListWanted, table: &Table, told: &[bool]) -> Vec<String> {
+    fn near_what(&self, wanted: &ListWanted, counts: &Counts, table: &Table, told: &[bool]) -> Vec<String> {
         let words = &table.words;
         let mut near: Vec<String> = Vec::new();
-        for word in wanted.words.iter().take(NEAR_WORDS) {
-            near.extend(self.near_words(word));
+        // Where there are PVs with these words, though none of that state, policy, group or IOC, they are not mistyped.
+        if counts.are_nothing() {
+            near.extend(wanted.words.iter().take(NEAR_WORDS).flat_map(|word| self.near_words(word, table)));
         }
         // Policies and IOCs may be those of PVs that whoever asks does not see.
         if self.sees_all() {

@@ -1,9 +1,11 @@
 //! Near names: what may be meant by a name that nobody has, out of the names that whoever asks may see.
 
-use archive::NAME_BYTES_MAX;
+use std::collections::HashSet;
+
+use archive::{NAME_BYTES_MAX, PvId};
 use query::Permits;
 
-use crate::ask::Ask;
+use crate::{ask::Ask, table::Table};
 
 /// So many are told.
 const TOLD_MAX: usize = 3;
@@ -24,27 +26,58 @@ impl Ask {
                 return Vec::new();
             }
             for named in chunk.rows() {
-                near.look_at(named.name.as_str(), || self.sees_all() || self.sees_named(named));
+                let name = named.name.as_str();
+                near.look_at(name.as_bytes(), || (self.sees_all() || self.sees_named(named)).then(|| name.to_owned()));
             }
         }
         near.best()
     }
 
-    /// The names, and words of names, that are most like a word, the best first.
-    pub(crate) fn near_words(&self, word: &str) -> Vec<String> {
+    /// The names, and words of names, of a table that are most like a word, the best first.
+    pub(crate) fn near_words(&self, word: &str, table: &Table) -> Vec<String> {
         let Some(_turn) = COMPARING.take().filter(|_| word.len() <= NAME_BYTES_MAX) else { return Vec::new() };
-        let mut near = Near::to(word);
-        for chunk in self.listed().behind.directory.names().chunks() {
+        let (mut near, mut before) = (Near::to(word), &b""[..]);
+        let (sees_all, mut looked_up) = (self.sees_all(), HashSet::new());
+        for chunk in &table.chunks {
             if self.is_abandoned() {
                 return Vec::new();
             }
-            for named in chunk.rows() {
-                let (name, may_be_told) = (named.name.as_str(), || self.sees_all() || self.sees_named(named));
-                let parts = name.split(|letter: char| !letter.is_alphanumeric()).filter(|part| part.len() < name.len());
-                parts.chain([name]).for_each(|text| near.look_at(text, may_be_told));
+            for row in 0..chunk.len() {
+                let Some(pv) = chunk.pv(row) else { continue };
+                for name in chunk.names(row) {
+                    // Most names begin with the words of the one before; these may be hidden there and told here.
+                    let known = if sees_all { known_words(before, name) } else { 0 };
+                    for text in words_of(&name[known..]).filter(|word| word.len() < name.len()).chain([name]) {
+                        if !near.is_as_long(text) {
+                            continue; // most
+                        }
+                        near.look_at(text, || {
+                            if looked_up.len() == KEPT_MAX {
+                                looked_up.clear();
+                            }
+                            // A word is written in one way, mostly, whatever name it is in.
+                            let is_new = !sees_all || looked_up.insert(text);
+                            is_new.then(|| self.as_written(pv, text)).flatten()
+                        });
+                    }
+                    before = name;
+                }
             }
         }
         near.best()
+    }
+
+    /// The name of a PV, or the word of one, that is this in lower case; none if whoever asks may not know it.
+    fn as_written(&self, pv: PvId, lower: &[u8]) -> Option<String> {
+        let directory = &self.listed().behind.directory;
+        let entry = directory.entry(pv)?;
+        let names = std::iter::once(entry.name.clone()).chain(directory.aliases_of(pv));
+        names.filter(|name| self.sees_as(&entry, name.as_str())).find_map(|name| {
+            let name = name.as_str().as_bytes();
+            let texts = std::iter::once(name).chain(words_of(name));
+            let mut texts = texts.filter_map(|text| str::from_utf8(text).ok());
+            texts.find(|text| text.to_lowercase().as_bytes() == lower).map(str::to_owned)
+        })
     }
 
     /// Those of a few texts that are most like one.
@@ -53,7 +86,7 @@ impl Ask {
             return Vec::new();
         }
         let mut near = Near::to(text);
-        among.into_iter().for_each(|other| near.look_at(other.as_ref(), || true));
+        among.into_iter().for_each(|other| near.look_at(other.as_ref().as_bytes(), || Some(other.as_ref().to_owned())));
         near.best()
     }
 
@@ -64,6 +97,30 @@ impl Ask {
             near => format!("did you mean {}?", near.join(" or ")),
         }
     }
+}
+
+/// The words of a name: what stands between signs. Whatever is not of ASCII counts as a letter.
+fn words_of(name: &[u8]) -> impl Iterator<Item = &[u8]> {
+    name.split(|byte| !IS_LETTER[usize::from(*byte)])
+}
+
+static IS_LETTER: [bool; 256] = {
+    let (mut is_letter, mut byte) = ([false; 256], 0);
+    while byte < 256 {
+        is_letter[byte] = byte >= 128 || (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    is_letter
+};
+
+/// Where the words of a name begin that are not all at the beginning of the one before it, too.
+fn known_words(before: &[u8], name: &[u8]) -> usize {
+    let (eights, _) = before.as_chunks::<8>();
+    let pairs = eights.iter().zip(name.as_chunks::<8>().0);
+    let eights = 8 * pairs.take_while(|(a, b)| a == b).count();
+    let pairs = before[eights..].iter().zip(&name[eights..]);
+    let shared = eights + pairs.take_while(|(a, b)| a == b).count();
+    name[..shared].iter().rposition(|byte| !IS_LETTER[usize::from(*byte)]).map_or(0, |end| end + 1)
 }
 
 /// The nearest names that were found so far.
@@ -82,20 +139,26 @@ impl Near {
         Near { letters: letters(&name), name, allowed, found: Vec::new(), lower: Vec::new() }
     }
 
-    /// Most names are dismissed by their length, or by the letters that occur in one of both alone.
-    fn look_at(&mut self, other: &str, may_be_told: impl Fn() -> bool) {
-        if other.len().abs_diff(self.name.len()) > self.allowed {
+    #[inline(always)]
+    fn is_as_long(&self, other: &[u8]) -> bool {
+        other.len().abs_diff(self.name.len()) <= self.allowed
+    }
+
+    /// Most names are dismissed by their length, or by the letters that occur in one of both alone. `told` gives what is told of one that
+    /// is near, if it may be.
+    fn look_at(&mut self, other: &[u8], told: impl FnOnce() -> Option<String>) {
+        if other.is_empty() || !self.is_as_long(other) {
+            return;
+        }
+        // A letter that is changed for another takes one out of each set at most.
+        if (letters(other) ^ self.letters).count_ones() as usize > 2 * self.allowed {
             return;
         }
         self.lower.clear();
-        self.lower.extend(other.bytes().map(|byte| byte.to_ascii_lowercase()));
-        // A letter that is changed for another takes one out of each set at most.
-        if (letters(&self.lower) ^ self.letters).count_ones() as usize > 2 * self.allowed {
-            return;
-        }
+        self.lower.extend(other.iter().map(u8::to_ascii_lowercase));
         let Some(distance) = distance(&self.name, &self.lower, self.allowed) else { return };
-        if !other.is_empty() && may_be_told() {
-            self.found.push((distance, other.to_owned()));
+        if let Some(told) = told() {
+            self.found.push((distance, told));
             if self.found.len() > KEPT_MAX {
                 self.keep(TOLD_MAX);
             }
@@ -117,9 +180,9 @@ impl Near {
     }
 }
 
-/// Which letters occur, each as a bit that it may share with another.
+/// Which letters occur in any case, each as a bit that it may share with another.
 fn letters(name: &[u8]) -> u64 {
-    name.iter().fold(0, |letters, byte| letters | 1 << (byte & 63))
+    name.iter().fold(0, |letters, byte| letters | 1 << (byte.to_ascii_lowercase() & 63))
 }
 
 /// How many letters have to be put in, taken out or changed to make one text of another (Levenshtein, 1965), or none if these are more than
@@ -165,7 +228,7 @@ mod tests {
     fn near(name: &str, names: &[&str]) -> Vec<String> {
         let mut near = Near::to(name);
         for name in names {
-            near.look_at(name, || *name != "SR:HIDDEN");
+            near.look_at(name.as_bytes(), || (*name != "SR:HIDDEN").then(|| (*name).to_owned()));
         }
         near.best()
     }
@@ -181,6 +244,18 @@ mod tests {
         let mut many: Vec<&str> = many.iter().map(String::as_str).collect();
         many.push("SR:12345");
         assert_eq!(near("SR:1234", &many), ["SR:0234", "SR:12345", "SR:0034"]);
+    }
+
+    #[test]
+    fn words_that_the_name_before_has_are_known() {
+        let known = |before: &str, name: &str| known_words(before.as_bytes(), name.as_bytes());
+        assert_eq!(known("", "SR:C01"), 0);
+        assert_eq!(known("SR:C01:PS1", "SR:C01:PS2"), 7);
+        assert_eq!(known("SR01C:MG:PS1:Current", "SR01C:MG:PS1:Lifetime"), 13);
+        assert_eq!(known("SR:C01", "SR:C01:X"), 3, "a word that ends where the name before does is looked at again");
+        assert_eq!(known("SR:C0", "SR:C01"), 3);
+        assert_eq!(known("Größe:a", "Größe:b"), "Größe:".len());
+        assert_eq!(known("Größe", "Grüße"), 0, "a letter of two bytes is not cut");
     }
 
     /// By the whole table.

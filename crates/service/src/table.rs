@@ -14,7 +14,7 @@ mod words;
 use std::sync::Arc;
 
 use archive::{Brief, Connection, Directory, Protocol, PvEntry, PvId, PvName, PvState, Standing, Storage};
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 use query::Query;
 use sample::{Metadata, Timestamp};
 
@@ -165,6 +165,15 @@ impl Chunk {
     pub(crate) fn name(&self, row: usize) -> &str {
         let line = self.line(row);
         memchr(BETWEEN as u8, line.as_bytes()).map_or(line, |end| &line[..end])
+    }
+
+    /// The name of a row and its other names, in lower case.
+    pub(crate) fn names(&self, row: usize) -> impl Iterator<Item = &[u8]> {
+        let line = self.line(row).trim_end_matches('\n').as_bytes();
+        let mut ends = memchr_iter(BETWEEN as u8, line);
+        let (end, aliases) = (ends.next().unwrap_or(line.len()), ends.next());
+        let aliases = aliases.map(|end| line[end + 1..].split(|byte| *byte == BETWEEN as u8));
+        std::iter::once(&line[..end]).chain(aliases.into_iter().flatten())
     }
 
     /// When the newest sample was, as far as that is known.

@@ -241,6 +241,12 @@ where
 }
 
 impl Counts {
+    /// Whether there is no row, even where one property is left open.
+    pub(super) fn are_nothing(&self) -> bool {
+        let mut all = self.states.iter().chain(&self.policies).chain(&self.groups).chain(&self.iocs);
+        all.all(|count| *count == 0)
+    }
+
     /// A row counts by each property, or by the one alone for which it was left out.
     fn count(&mut self, chunk: &Chunk, row: usize, missed: u8, words: &Words) {
         if missed & !BY_STATE == 0 {

@@ -6,8 +6,9 @@ use service::Ask;
 
 use crate::refusal::{Code, Refusal};
 
-/// Rows are put together until they are so many bytes.
-const CHUNK_BYTES: usize = 64 << 10;
+/// Rows are put together until they are so many bytes: few at first, and then so many that little of the time goes into handing them on.
+const FIRST_BYTES: usize = 64 << 10;
+const CHUNK_BYTES: usize = 192 << 10;
 /// The last of them seldom has more.
 const ROW_BYTES: usize = 1024;
 /// After so many rows, sent or left out, it is looked whether the client is still there.
@@ -118,11 +119,12 @@ where
 {
     fn chunk(&mut self) -> Result<Vec<u8>, Refusal> {
         let mut out = std::mem::take(&mut self.waiting);
+        let bytes = if self.begun { CHUNK_BYTES } else { FIRST_BYTES };
         if self.begun {
             out.reserve(CHUNK_BYTES + ROW_BYTES); // there are many rows
         }
         let mut looked = 0;
-        while out.len() < CHUNK_BYTES {
+        while out.len() < bytes {
             if looked == LOOK_ROWS {
                 looked = 0;
                 (self.go_on)()?;

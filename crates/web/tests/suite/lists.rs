@@ -80,6 +80,8 @@ fn what_fits_no_pv_is_answered_with_what_is_near() {
     assert_eq!(near("words=doubel")[0], "DOUBLE");
     assert_eq!(near("ioc=127.0.0.1:5063"), json!(["127.0.0.1:5064"]));
     assert_eq!(page(&archive, "words=double").get("near"), None);
+    let none_there = page(&archive, "words=double&state=disconnected");
+    assert_eq!((&none_there["total"], &none_there["near"]), (&json!(0), &json!([])), "there is such a PV elsewhere");
 }
 
 #[test]
