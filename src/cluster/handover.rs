@@ -88,6 +88,17 @@ impl Folders {
         self.all().push(Arc::new(folder));
     }
 
+    /// Whether anything is held.
+    pub(super) fn hold_something(&self) -> bool {
+        !self.all().is_empty()
+    }
+
+    /// What is held, for people.
+    pub(super) fn told(&self) -> Vec<String> {
+        let told = |of: &Arc<HandedFolder>| format!("what {} holds of shard {}", of.path.display(), of.shard);
+        self.all().iter().map(told).collect()
+    }
+
     /// What is held of an epoch of a shard.
     pub(super) fn held(&self, shard: u32, epoch: u64) -> Option<Arc<dyn Held>> {
         let found = self.all().iter().find(|folder| folder.shard == shard && folder.epoch == epoch).cloned();

@@ -22,7 +22,7 @@ use acquire::Acquire;
 use cluster::{Board, Claim, Held, Open, Parts, Willing};
 use sample::Timestamp;
 use shared::{Owner, OwnerStanding, Part, Settings, Shared};
-use store::{Offer, Shipping, Store, Writer, disk::RealDisk};
+use store::{Closed, Offer, Shipping, Store, Writer, disk::RealDisk};
 use tokio::runtime::Handle;
 
 use super::handover::{Folders, HandedFolder};
@@ -36,6 +36,8 @@ const CHANGES_PER_CHECKPOINT: u64 = 200;
 const AGAIN: Duration = Duration::from_secs(1);
 /// At the end, what is being taken is waited for so long.
 const TAKEN_WITHIN: Duration = Duration::from_secs(10);
+/// And until others have taken over what is held for them.
+const HANDED_WITHIN: Duration = Duration::from_secs(10);
 
 /// How shards are opened here.
 pub(super) struct ShardOpening {
@@ -249,6 +251,11 @@ impl NodeShards {
         let _when = acquire.finish(); // what comes too late for the log is counted as refused
         let left = store.left_over();
         drop(store);
+        self.hand_over(shard, running, left);
+    }
+
+    /// Holds what is left of a shard that another node has until that one has taken it.
+    fn hand_over(&self, shard: u32, running: &Running, left: Option<Part>) {
         match left {
             Some(part) => {
                 tracing::info!("of shard {shard}, frames {} of epoch {} are handed over", part.frames, part.epoch);
@@ -258,7 +265,8 @@ impl NodeShards {
         }
     }
 
-    /// Ends all of them, with everything shipped.
+    /// Ends all of them, with everything shipped. What was recorded of a shard that another node has just taken is handed over to it, if
+    /// that is done within a while, and else when this node starts again.
     pub(super) fn close(&self) -> Result<(), Failure> {
         self.closing.store(true, Relaxed);
         let begun = Instant::now();
@@ -271,11 +279,27 @@ impl NodeShards {
                 self.board.closed(shard);
                 let (store, acquire) = running.end()?;
                 let stopped = acquire.finish();
-                store.close(stopped).err().map(|error| format!("shard {shard}: {error}"))
+                match store.close_shard(stopped) {
+                    Ok(Closed::Whole) => None,
+                    Ok(Closed::Replaced(left)) => {
+                        self.hand_over(shard, &running, left);
+                        None
+                    }
+                    Err(error) => Some(format!("shard {shard}: {error}")),
+                }
             };
             let ends: Vec<_> = running.into_iter().map(|(shard, one)| scope.spawn(move || end(shard, one))).collect();
             ends.into_iter().filter_map(|end| end.join().expect("no end of a shard panics")).collect()
         });
+        let begun = Instant::now();
+        while self.folders.hold_something() && begun.elapsed() < HANDED_WITHIN {
+            thread::sleep(Duration::from_millis(50)); // it is offered meanwhile
+        }
+        for told in self.folders.told() {
+            tracing::warn!(
+                "{told} waits for the node that has the shard, and is handed over when this node runs again"
+            );
+        }
         if ends.is_empty() { Ok(()) } else { Err(ends.join("; ").into()) }
     }
 }

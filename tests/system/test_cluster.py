@@ -198,6 +198,22 @@ def test_shards_move_and_a_node_is_drained_without_a_gap(cluster: Cluster) -> No
     wait_for("it to have shards again", lambda: "c" in cluster.seats().values(), 60, every=0.5)
 
 
+def test_a_node_that_is_stopped_right_behind_a_move_has_handed_over_what_it_had(cluster: Cluster) -> None:
+    begin = now()
+    time.sleep(2)
+    seats = cluster.wait_seated()
+    last = next(name for name in NAMES if name != "a" and name in seats.values())
+    other = next(name for name in NAMES if name not in ("a", last))
+    cluster.command("drain", last, node="a")
+    cluster.wait_seated("a", other)
+    assert cluster.nodes[last].terminate() == 0
+    wait_recorded(cluster.nodes["a"])
+    end = now() - np.timedelta64(2, "s")
+    # It is not needed for what it had.
+    for name in ("a", other):
+        wait_for("nothing to be missing", partial(is_whole, cluster.nodes[name], begin, end), 30, every=1)
+
+
 def test_orders_to_nodes_stand_in_the_audit_and_a_node_is_forgotten_when_it_is_gone(cluster: Cluster) -> None:
     a, b = cluster.nodes["a"], cluster.nodes["b"]
     table = cluster.command("status", node="b").splitlines()

@@ -8,7 +8,7 @@ use std::{
 };
 
 use sample::Timestamp;
-use shared::{Owner, Part};
+use shared::{Owner, OwnerStanding, Part};
 
 use crate::{
     Config, Durable, Error, Offer, Purpose, Reader, ShardHealth, Shipping, Writer,
@@ -238,6 +238,10 @@ impl Store {
     /// Puts everything into blocks, syncs, and records that the archiver was alive until now. A folder that is away is waited for, but
     /// not for long.
     pub fn close(mut self, now: Timestamp) -> Result<(), Error> {
+        self.end(now)
+    }
+
+    fn end(&mut self, now: Timestamp) -> Result<(), Error> {
         self.tick(now);
         self.threads = None; // they end here
         self.engine.wait_for_folder();
@@ -294,6 +298,15 @@ impl Store {
         self.engine.owned.iter().for_each(|owned| _ = owned.relieved.get_or_init(Instant::now));
     }
 
+    /// Closes a shard, and gives what another owner is to be handed if one has it by now: that one flushes and ships then.
+    pub fn close_shard(mut self, now: Timestamp) -> Result<Closed, Error> {
+        let ended = self.end(now);
+        match self.shard().map(|health| health.standing) {
+            Some(OwnerStanding::Taken { .. }) => Ok(Closed::Replaced(self.left_over())),
+            _ => ended.map(|()| Closed::Whole),
+        }
+    }
+
     /// What is to be handed over to the next owner, if there is one and anything is left.
     pub fn left_over(&self) -> Option<Part> {
         self.engine.left_over()
@@ -304,6 +317,15 @@ impl Store {
     pub fn take_part(&self, part: &Part, offer: &dyn Offer) -> Result<bool, Error> {
         self.engine.take_part(part, offer)
     }
+}
+
+/// How a shard was closed.
+#[derive(Debug)]
+pub enum Closed {
+    /// All of it is in the shared store.
+    Whole,
+    /// Another owner has it by now, to whom this is to be handed over, if anything is left.
+    Replaced(Option<Part>),
 }
 
 impl Drop for Store {

@@ -9,7 +9,7 @@ use shared::{
     Created, Owner, OwnerStanding, Seq, Settings, Shard, Shared,
     twin::{FaultRates, Link, Memory, Net, Seed},
 };
-use store::{Config, Durable, Error, Follower, LogFrames, Shipping, Store};
+use store::{Closed, Config, Durable, Error, Follower, LogFrames, Shipping, Store};
 
 use crate::{
     common::{append, at, by, name, read, register, sample, settings, wait_until},
@@ -317,6 +317,30 @@ fn a_follower_knows_what_stands_before_a_damaged_row() {
     for _ in 0..2 {
         follower.catch_up().unwrap_err();
         assert!(follower.find("A").is_some() && follower.find("B").is_some());
+    }
+}
+
+#[test]
+fn an_owner_that_is_closed_when_it_was_just_replaced_hands_over_what_it_has() {
+    for knows_it in [false, true] {
+        let cluster = Cluster::new();
+        let patient = Shipping { unrelieved: Duration::from_secs(3600), ..BY_HAND };
+        let node = cluster.open_with(0, patient);
+        node.store.replay().unwrap();
+        let pv = register(&node.store, &["A"]).unwrap()[0];
+        append(&node.store, pv, &values(0..10)).unwrap();
+        let node = node.shipped();
+        let next = cluster.open(LATER);
+        next.store.replay().unwrap();
+        append(&node.store, pv, &values(10..20)).unwrap();
+        if knows_it {
+            node.store.ship();
+        }
+        let (disk, closed) = (node.disk.clone(), node.store.close_shard(at(LATER + 20)).unwrap());
+        let Closed::Replaced(Some(part)) = closed else { panic!("{knows_it}: {closed:?}") };
+        assert!(next.store.take_part(&part, &LogFrames::new(disk)).unwrap());
+        assert_eq!(read(&next.store, pv, TimeRange::ALL), values(0..20));
+        assert!(matches!(next.store.close_shard(at(2 * LATER)).unwrap(), Closed::Whole));
     }
 }
 
