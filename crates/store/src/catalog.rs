@@ -29,6 +29,7 @@ mod rules_wire;
 pub(crate) mod tables;
 mod taken;
 mod tokens;
+pub(crate) mod turnover;
 pub(crate) mod undo;
 pub(crate) mod unfinished;
 mod wire;

@@ -184,16 +184,8 @@ impl Reader {
     /// The gaps of a PV and of the archiver that overlap `range`, by beginning.
     pub fn gaps(&self, pv: PvId, range: TimeRange) -> Result<Vec<(GapScope, Gap)>, Error> {
         let snapshot = self.engine.snapshot();
-        let mut own: BTreeMap<_, _> = BTreeMap::new();
-        for gap in self.engine.catalog.gaps(pv, range.t1)? {
-            own.insert((gap.from, gap.cause), gap);
-        }
-        for head in &snapshot.heads {
-            let facts = head.facts();
-            let every = (pv, Timestamp::MIN, GapCause::ALL[0])..;
-            let gaps = facts.gaps.range(every).take_while(|((owner, ..), _)| *owner == pv);
-            own.extend(gaps.map(|((_, from, cause), gap)| ((*from, *cause), *gap)));
-        }
+        let mut own = self.engine.own_gaps(&snapshot, pv, range.t1)?;
+        self.engine.catalog.turnovers()?.iter().for_each(|turnover| turnover.settle(&mut own));
         own.extend(self.engine.damaged(&snapshot, pv, range).map(|gap| ((gap.from, gap.cause), gap)));
         let mut gaps: Vec<(GapScope, Gap)> = own.into_values().map(|gap| (GapScope::Pv, gap)).collect();
         let archiver = self.engine.catalog.archiver_gaps(range.t1)?;
@@ -296,6 +288,24 @@ impl Reader {
 }
 
 impl Engine {
+    /// The gaps of a PV that began before `before`, as its owners told them, by beginning and cause.
+    pub(crate) fn own_gaps(
+        &self,
+        snapshot: &Snapshot,
+        pv: PvId,
+        before: Timestamp,
+    ) -> Result<BTreeMap<(Timestamp, GapCause), Gap>, Error> {
+        let catalog = self.catalog.gaps(pv, before)?.into_iter();
+        let mut own: BTreeMap<_, _> = catalog.map(|gap| ((gap.from, gap.cause), gap)).collect();
+        for head in &snapshot.heads {
+            let facts = head.facts();
+            let every = (pv, Timestamp::MIN, GapCause::ALL[0])..;
+            let gaps = facts.gaps.range(every).take_while(|((owner, ..), _)| *owner == pv);
+            own.extend(gaps.map(|((_, from, cause), gap)| ((*from, *cause), *gap)));
+        }
+        Ok(own)
+    }
+
     pub(crate) fn last_before(&self, pv: PvId, time: Timestamp) -> Result<Option<Sample>, Error> {
         let imports = self.newest.imports();
         let Some((snapshot, deletions)) = self.moment(pv) else { return Ok(None) };

@@ -1,22 +1,16 @@
 //! What the catalogue learns of epochs of other nodes: that one has begun, and that frames of its log are in segments.
 
 use redb::ReadableTable;
-use sample::{GapCause, Timestamp};
+use sample::Timestamp;
 
 use super::{
     Restart, balance,
-    changes::Transaction,
     database::Catalog,
     gaps, restart,
-    tables::{ARCHIVER_GAPS, LEDGER, META, TAKEN, UNTOLD},
-    wire,
+    tables::{LEDGER, META, TAKEN, UNTOLD},
+    turnover, wire,
 };
-use crate::{
-    Error,
-    catalog::unfinished::Untold,
-    facts::{self, Facts},
-    segment::manifest::Manifest,
-};
+use crate::{Error, catalog::unfinished::Untold, facts::Facts, segment::manifest::Manifest};
 
 /// The name in `meta` of the last epoch whose beginning the catalogue knows.
 const EPOCH: &str = "epoch";
@@ -30,8 +24,8 @@ pub(crate) struct Taken<'a> {
     /// How many samples they had, and how many with those that the archive records of itself.
     pub(crate) appended: u64,
     pub(crate) samples: u64,
-    /// When the first and the last of them were written.
-    pub(crate) lived: Option<(Timestamp, Timestamp)>,
+    /// When the last of them was written.
+    pub(crate) lived: Option<Timestamp>,
     pub(crate) next_segment: u64,
     /// What came behind the last rows of the ledger; none for frames that were handed over.
     pub(crate) untold: Option<&'a Untold>,
@@ -66,6 +60,7 @@ impl Catalog {
         }
         self.write(|transaction| {
             restart(transaction, Restart { alive, samples: 0, lost: &[] }, now)?;
+            turnover::put(transaction, epoch, (alive, now))?;
             let mut meta = transaction.open_table(META)?;
             meta.insert(EPOCH, epoch)?;
             meta.insert("frame", first)?;
@@ -97,38 +92,18 @@ impl Catalog {
             let (frame, alive) = (number("frame")?.unwrap_or(0), number("alive")?);
             meta.insert("appended", appended + taken.appended)?;
             meta.insert("next_segment", next.max(taken.next_segment))?;
-            if let (Some(untold), Some((_, last))) = (taken.untold, taken.lived) {
+            if let (Some(untold), Some(last)) = (taken.untold, taken.lived) {
                 let alive = alive.map_or(last, |alive| last.max(Timestamp::from_nanos(alive as i64)));
                 meta.insert("alive", alive.nanos() as u64)?;
                 let untold = wire::untold_bytes(untold, frame);
                 transaction.open_table(LEDGER)?.insert(UNTOLD, untold.as_slice())?;
             }
-            if let (None, Some((first, last))) = (taken.untold, taken.lived) {
-                shorten_gap(transaction, first, last)?;
+            drop(meta);
+            if let (None, Some(last)) = (taken.untold, taken.lived) {
+                turnover::lived(transaction, taken.epoch, last)?;
             }
             transaction.flushes(Some(taken.epoch), taken.end);
             Ok(true)
         })
     }
-}
-
-/// The archiver was alive from one moment to another: a gap in which it was thought not to be begins later, or there is none.
-fn shorten_gap(transaction: &Transaction<'_>, first: Timestamp, last: Timestamp) -> Result<(), redb::Error> {
-    let mut gaps = transaction.open_table(ARCHIVER_GAPS)?;
-    let stopped = facts::cause_number(GapCause::ArchiverStopped);
-    let mut before = None;
-    for row in gaps.range(..=(first.nanos(), u8::MAX))?.rev() {
-        let (key, value) = row?;
-        if key.value().1 == stopped {
-            before = Some((key.value(), value.value()));
-            break;
-        }
-    }
-    if let Some((key, (to, lost))) = before.filter(|(_, (to, _))| *to > first.nanos()) {
-        gaps.remove(key)?;
-        if last.nanos() < to {
-            gaps.insert((last.nanos(), stopped), (to, lost))?;
-        }
-    }
-    Ok(())
 }

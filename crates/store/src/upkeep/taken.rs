@@ -8,6 +8,7 @@
 //! An epoch's frames become part of the archive in the order of their numbers, and each once: the change says up to which they are.
 
 use std::{
+    collections::BTreeMap,
     io,
     sync::{Arc, atomic::Ordering::Relaxed},
 };
@@ -23,6 +24,7 @@ use crate::{
         unfinished::{Tail, Untold},
     },
     engine::Engine,
+    facts::Facts,
     head::Head,
     log::{
         arrays::{Differences, Lasts},
@@ -237,6 +239,22 @@ impl Engine {
         Ok(true)
     }
 
+    /// What an owner that was replaced told of gaps counts as long as the next one had nothing of the PV. What is still open ends with it.
+    fn leave_to_next(&self, facts: &mut Facts, epoch: Epoch, lived: Timestamp) -> Result<(), Error> {
+        let Some(next) = self.catalog.turnovers()?.into_iter().find(|of| of.epoch > epoch.0) else { return Ok(()) };
+        let (snapshot, mut left) = (self.snapshot(), BTreeMap::new());
+        for ((pv, from, cause), mut gap) in std::mem::take(&mut facts.gaps) {
+            let first = next.first_value(&self.own_gaps(&snapshot, pv, Timestamp::MAX)?);
+            if first.is_none_or(|first| from < first) {
+                let to = gap.to.unwrap_or(lived);
+                gap.to = Some(first.map_or(to, |first| to.min(first)).max(from));
+                left.insert((pv, from, cause), gap);
+            }
+        }
+        facts.gaps = left;
+        Ok(())
+    }
+
     fn enter_part(&self, gathered: Gathered) -> Result<(), Error> {
         let mut flushing = self.flushing.lock().expect("no holder of this lock panics");
         if flushing.pending.is_some() {
@@ -255,13 +273,16 @@ impl Engine {
         let manifest = self.write_segment(&head, sequence, now)?;
         let written = (since.unwrap_or(now).min(now), now);
         let manifest = manifest.map(|manifest| Manifest { level: Level::Minutes, written, ..manifest });
-        let facts = head.facts().clone().without(|pv| self.registry().is_purged(pv));
+        let mut facts = head.facts().clone().without(|pv| self.registry().is_purged(pv));
+        if let (As::Part, Some(lived)) = (how, alive) {
+            self.leave_to_next(&mut facts, epoch, lived)?;
+        }
         let taken = Taken {
             epoch: epoch.0,
             end,
             appended: found,
             samples: head.samples(),
-            lived: since.zip(alive),
+            lived: alive,
             next_segment: sequence + 1,
             untold: match how {
                 As::Tail(untold) => Some(untold),

@@ -377,3 +377,62 @@ fn an_owner_that_was_replaced_writes_down_for_a_while_what_is_still_under_way_to
     });
     append(&node.store, pv, &values(21..22)).unwrap_err();
 }
+
+#[test]
+fn between_two_owners_of_which_both_record_a_gap_is_told_only_where_neither_had_the_pv() {
+    let cluster = Cluster::new();
+    let patient = Shipping { unrelieved: Duration::from_secs(3600), ..BY_HAND };
+    let node = cluster.open_with(0, patient);
+    node.store.replay().unwrap();
+    let [heard, lost, away] = register(&node.store, &["A", "B", "C"]).unwrap()[..] else { panic!("three") };
+    let gap = |from: i64, to: Option<i64>, cause| Gap { from: at(from), to: to.map(at), cause, lost: 0 };
+    let tell = |node: &Node, pv: PvId, gap: Gap| {
+        let now = gap.to.unwrap_or(gap.from);
+        node.store.writer().append(&[(pv, Record::Gap(gap))], now).unwrap();
+    };
+    tell(&node, away, gap(50, None, GapCause::Disconnected));
+    append(&node.store, heard, &values(0..10)).unwrap();
+    let node = node.shipped();
+
+    // The next begins at 100, and has its first values at 140. The one before loses one PV at 120, and lives until 190.
+    let next = cluster.open(100);
+    next.store.replay().unwrap();
+    [heard, lost, away].into_iter().for_each(|pv| tell(&next, pv, gap(100, None, GapCause::NeverConnected)));
+    append(&node.store, heard, &values(10..12)).unwrap();
+    tell(&node, lost, gap(120, None, GapCause::Disconnected));
+    [heard, lost].into_iter().for_each(|pv| tell(&next, pv, gap(100, Some(140), GapCause::NeverConnected)));
+    append(&node.store, heard, &values(12..20)).unwrap();
+    tell(&node, lost, gap(150, Some(160), GapCause::Disconnected));
+    append(&node.store, heard, &values(19..20)).unwrap();
+    next.flush(LATER);
+
+    let told = |node: &Node, pv: PvId| node.store.reader().gaps(pv, TimeRange::ALL).unwrap();
+    let stopped = told(&next, heard).into_iter().find(|(scope, _)| *scope == GapScope::Archiver);
+    assert_eq!(stopped, Some((GapScope::Archiver, gap(90, Some(100), GapCause::ArchiverStopped))));
+    node.store.is_relieved();
+    wait_until("the one before ends", || {
+        node.store.ship();
+        node.store.shard().unwrap().is_over
+    });
+    let part = node.store.left_over().unwrap();
+    assert!(next.store.take_part(&part, &LogFrames::new(node.disk.clone())).unwrap());
+    let expected = [
+        (heard, vec![]),
+        (lost, vec![gap(100, Some(140), GapCause::NeverConnected), gap(120, Some(140), GapCause::Disconnected)]),
+        (away, vec![gap(50, Some(100), GapCause::Disconnected), gap(100, None, GapCause::NeverConnected)]),
+    ];
+    let is_so = |node: &Node, last: Option<i64>| {
+        for (pv, gaps) in &expected {
+            let told: Vec<Gap> =
+                told(node, *pv).into_iter().map(|(_, gap)| gap).filter(|of| of.from < at(LATER)).collect();
+            let ended = |of: &Gap| Gap { to: of.to.or(last.map(at)), ..*of };
+            assert_eq!(told, gaps.iter().map(ended).collect::<Vec<_>>(), "{pv:?}");
+        }
+    };
+    is_so(&next, None);
+    // Whoever comes then tells the same.
+    next.store.close(at(LATER)).unwrap();
+    let third = cluster.open(2 * LATER);
+    third.store.replay().unwrap();
+    is_so(&third, Some(LATER));
+}
