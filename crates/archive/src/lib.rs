@@ -91,7 +91,7 @@ pub use settings::{
 };
 pub use sink::{Record, Sink, VALUE_BYTES_MAX};
 pub use source::{
-    Carried, CarriedStream, Cost, Cuts, Extent, FROM_MEMORY_MAX, GapScope, Key, KeyedBy, KnownNames, Role,
+    Carried, CarriedStream, Cost, Cuts, Extent, FROM_MEMORY_MAX, GapScope, Key, KeyedBy, KnownNames, LeavesOut, Role,
     SampleStream, Source, SourceError, SourceHealth, StretchStream, Stretches,
 };
 pub use standing::{Brief, Connection, Ioc, Recorder, Standing, Status, Totals, Traffic, Unanswered};

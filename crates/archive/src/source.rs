@@ -24,6 +24,12 @@ pub type StretchStream = Box<dyn Stretches>;
 /// samples beside need not wait for the next that carries something.
 pub type CarriedStream = Box<dyn Iterator<Item = Result<Carried, SourceError>> + Send>;
 
+/// What one answer is made without: noted until it is said.
+pub trait LeavesOut: fmt::Debug + Send + Sync {
+    /// Leaves a part out for a reason; false if that cannot be said any more, so that it must not be.
+    fn leave_out(&self, part: &str, why: &str) -> bool;
+}
+
 /// Something that holds samples of PVs.
 pub trait Source: fmt::Debug + Send + Sync {
     /// What it is called in messages.
@@ -37,6 +43,17 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// Why it cannot be asked at present; none if it can. Waits for nothing.
     fn away(&self) -> Option<String> {
         None
+    }
+
+    /// The same for one answer, of which it may leave out a part of what it has, if that is noted; none if it never leaves out anything.
+    fn noting(&self, notes: Arc<dyn LeavesOut>) -> Option<Arc<dyn Source>> {
+        let _ = notes;
+        None
+    }
+
+    /// A PV is in the answer: what of it would have to be left out now is noted while that can be said.
+    fn foresee(&self, key: Key<'_>) {
+        let _ = key;
     }
 
     /// By what it knows PVs: it is asked for no others.

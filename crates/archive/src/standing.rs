@@ -28,7 +28,7 @@ pub trait Standing: Send + Sync {
         Vec::new()
     }
 
-    /// The part of `unanswered` in which a PV lies, if it lies in one.
+    /// The part of `unanswered` in which a PV lies, if it lies in one and nobody else answers for it.
     fn unanswered_of(&self, pv: PvId) -> Option<Unanswered> {
         let _ = pv;
         None

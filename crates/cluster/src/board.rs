@@ -8,7 +8,6 @@ use std::{
         Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicI64, AtomicU32, Ordering::Relaxed},
     },
-    thread,
     time::{Duration, Instant},
 };
 
@@ -24,7 +23,7 @@ use crate::{
     claims::Claims,
     figures::Said,
     mirror::Mirroring,
-    numbers::{SHARDS_END, split},
+    numbers::{SHARDS_END, global, split},
     pairs::Pairs,
     placement::Placement,
     wire::{self, Answer, FramesRow, PartRow, Question},
@@ -36,8 +35,6 @@ pub(crate) const TAKEN_WITHIN: Duration = Duration::from_secs(20);
 const CLOCKS_DIFFER_MAX: u64 = 30;
 /// Troubles that last longer are listed among the problems.
 const TOLD_AFTER: Duration = Duration::from_secs(15);
-/// How often it is looked whether somebody has.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// A shard that is open here: an archive like that of one machine, whose PVs have the numbers of the shard.
 pub struct Open {
@@ -489,17 +486,40 @@ impl Board {
         }
     }
 
-    /// The same, when somebody has it; that is waited for, but not for ever.
-    pub(crate) fn source_within(&self, pv: PvId, patience: Duration) -> Result<(Arc<dyn Source>, bool), SourceError> {
-        let begun = Instant::now();
-        loop {
-            let found = self.source(pv);
-            let is_there = |(source, is_here): &(Arc<dyn Source>, bool)| *is_here || source.away().is_none();
-            if found.as_ref().is_ok_and(is_there) || begun.elapsed() >= patience {
-                return found;
+    /// The same, if it can be asked.
+    pub(crate) fn reached(&self, pv: PvId) -> Result<(Arc<dyn Source>, bool), SourceError> {
+        let (source, is_here) = self.source(pv)?;
+        match source.away().filter(|_| !is_here) {
+            None => Ok((source, is_here)),
+            Some(why) => {
+                let (shard, _) = split(pv);
+                let called = self.pairs().called(shard);
+                let node = self.claim(shard).map(|claim| claim.node).unwrap_or_default();
+                let message = format!("node {node}, which has {called} of the cluster, cannot be asked: {why}");
+                Err(SourceError { cost: Cost::UntilBack, message })
             }
-            thread::sleep(LOOK_AGAIN);
         }
+    }
+
+    /// The number of a PV in the copy of its shard, if it was ever recorded there.
+    pub(crate) fn copied(&self, pv: PvId) -> Option<PvId> {
+        let (shard, local) = split(pv);
+        let copy = self.pairs().copy_of(shard)?;
+        self.list(copy, |list| list.entry(local))??;
+        global(copy, local)
+    }
+
+    /// The same, if both record it.
+    pub(crate) fn twin(&self, pv: PvId) -> Option<PvId> {
+        let (shard, local) = split(pv);
+        let entry = self.list(shard, |list| list.entry(local))??;
+        self.copied(pv).filter(|_| entry.settings.rules().copies == Copies::Two)
+    }
+
+    /// The number of a PV in the copy of its shard while nobody answers for the shard, and somebody does for the copy.
+    pub(crate) fn stand_in(&self, pv: PvId) -> Option<PvId> {
+        let twin = self.twin(pv)?;
+        (self.reached(pv).is_err() && self.reached(twin).is_ok()).then_some(twin)
     }
 
     pub(crate) fn nobody(&self, shard: u32) -> SourceError {

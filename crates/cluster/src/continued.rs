@@ -1,4 +1,5 @@
 //! Answers that go on at another node when the one that gave them has died: exactly behind what was given, or they break off and say so.
+//! Where the answer can still say it, or has, they go on with what the copy of the shard recorded.
 //!
 //! ```text
 //!   given ──────────────● last │ dies         samples:    from `last` on, without those of that moment that were given
@@ -14,7 +15,7 @@ use std::{
 use archive::{Cost, Cuts, Key, PvId, SampleStream, Source, SourceError, StretchStream, Stretches};
 use sample::{Batch, Sample, Stretch, TimeRange, Timestamp};
 
-use crate::{board::TAKEN_WITHIN, source::asked_for, whole::Whole};
+use crate::{board::TAKEN_WITHIN, source::Place, whole::Whole};
 
 /// How often it is looked whether another node answers.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -29,10 +30,9 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The source that has the PV now or within a while, whether it is here, and by which number it knows the PV.
-    fn source(&self) -> Result<(Arc<dyn Source>, bool, Key<'static>), SourceError> {
-        let (source, is_here) = self.whole.source_within(self.pv, TAKEN_WITHIN)?;
-        Ok((source, is_here, Key::Number(asked_for(self.pv, is_here))))
+    /// Where the PV is answered now or within a while, if it was not for so long.
+    fn place(&self, failing: Option<Instant>) -> Result<Place, SourceError> {
+        self.whole.place(self.pv, TAKEN_WITHIN, failing)
     }
 
     fn samples(&self, source: &dyn Source, key: Key<'_>, range: TimeRange) -> SampleStream {
@@ -57,6 +57,8 @@ fn goes_on(error: &SourceError, is_here: bool, begun: Instant) -> bool {
 pub(crate) struct Samples {
     asked: Asked,
     stream: Option<(SampleStream, bool)>,
+    /// Since when no node gives anything.
+    failing: Option<Instant>,
     /// What was given of the first moment of the range.
     given: Vec<Sample>,
     /// Samples of the first moment come that were given already.
@@ -66,12 +68,12 @@ pub(crate) struct Samples {
 
 impl Samples {
     pub(crate) fn of(asked: Asked) -> Samples {
-        Samples { asked, stream: None, given: Vec::new(), skips: false, over: false }
+        Samples { asked, stream: None, failing: None, given: Vec::new(), skips: false, over: false }
     }
 
     fn begin(&mut self) -> Result<(), SourceError> {
-        let (source, is_here, key) = self.asked.source()?;
-        self.stream = Some((self.asked.samples(&*source, key, self.asked.range), is_here));
+        let place = self.asked.place(self.failing)?;
+        self.stream = Some((self.asked.samples(&*place.source, place.key(), self.asked.range), place.is_here));
         Ok(())
     }
 
@@ -120,6 +122,7 @@ impl Iterator for Samples {
             match stream.next() {
                 None => self.over = true,
                 Some(Ok(batch)) => {
+                    self.failing = None;
                     if let Some(batch) = self.cut(batch) {
                         self.note(&batch);
                         return Some(Ok(batch));
@@ -128,6 +131,7 @@ impl Iterator for Samples {
                 Some(Err(error)) if error.cost == Cost::Piece => return Some(Err(error)),
                 Some(Err(error)) if goes_on(&error, *is_here, begun) => {
                     (self.stream, self.skips) = (None, !self.given.is_empty());
+                    self.failing.get_or_insert(begun);
                 }
                 Some(Err(error)) => {
                     self.over = true;
@@ -144,6 +148,8 @@ pub(crate) struct Pieces {
     asked: Asked,
     edges: Arc<[Timestamp]>,
     stream: Option<(StretchStream, bool)>,
+    /// Since when no node gives anything.
+    failing: Option<Instant>,
     /// The time of the last sample that was given, or is in a summary that was.
     last: Option<Timestamp>,
     /// What was cut by those who have gone.
@@ -154,21 +160,22 @@ pub(crate) struct Pieces {
 impl Pieces {
     /// Those that a source has begun to give, which is here or is not.
     pub(crate) fn of(asked: Asked, edges: Arc<[Timestamp]>, begun: (StretchStream, bool)) -> Pieces {
-        Pieces { asked, edges, stream: Some(begun), last: None, cuts: Cuts::default(), over: false }
+        Pieces { asked, edges, stream: Some(begun), failing: None, last: None, cuts: Cuts::default(), over: false }
     }
 
     /// Goes on behind what was given.
     fn begin(&mut self) -> Result<(), SourceError> {
-        let (source, is_here, key) = self.asked.source()?;
+        let place = self.asked.place(self.failing)?;
+        let (source, key) = (&*place.source, place.key());
         if let Some(last) = self.last {
-            self.pass_over(&*source, key, last)?;
+            self.pass_over(source, key, last)?;
         }
         let (asked, field) = (&self.asked, self.asked.field.as_deref());
         let stream = match source.stretches(key, field, asked.range, &self.edges)? {
             Some(stream) => stream,
-            None => Box::new(Plain(asked.samples(&*source, key, asked.range))),
+            None => Box::new(Plain(asked.samples(source, key, asked.range))),
         };
-        self.stream = Some((stream, is_here));
+        self.stream = Some((stream, place.is_here));
         Ok(())
     }
 
@@ -210,6 +217,7 @@ impl Iterator for Pieces {
             if is_elsewhere && let Err(error) = self.begin() {
                 // The next owner may be gone as well, or has only just begun.
                 if goes_on(&error, false, begun) {
+                    self.failing.get_or_insert(begun);
                     continue;
                 }
                 return self.fail(error);
@@ -218,6 +226,7 @@ impl Iterator for Pieces {
             match stream.next() {
                 None => self.over = true,
                 Some(Ok(stretch)) => {
+                    self.failing = None;
                     self.last = last_of(&stretch).or(self.last);
                     return Some(Ok(stretch));
                 }
@@ -225,6 +234,7 @@ impl Iterator for Pieces {
                 Some(Err(error)) if goes_on(&error, *is_here, begun) => {
                     self.cuts.add(stream.cuts());
                     self.stream = None;
+                    self.failing.get_or_insert(begun);
                 }
                 Some(Err(error)) => return self.fail(error),
             }

@@ -8,10 +8,7 @@ use archive::{
 };
 use sample::{Gap, GapCause, Metadata, Sample, TimeRange, Timestamp};
 
-use crate::{
-    numbers::{global, split},
-    whole::Whole,
-};
+use crate::{numbers::split, whole::Whole};
 
 /// What the copies of all shards recorded, by the numbers of the PVs in the cluster.
 #[derive(Clone, Debug)]
@@ -26,10 +23,9 @@ impl CopiesOfShards {
     /// The number that a PV has in the copy of its shard, and what the list of the copy says of it; none if it was never recorded twice.
     fn twin(&self, key: Key<'_>) -> Option<(PvId, PvEntry)> {
         let board = self.0.board();
-        let (shard, local) = split(key.number()?);
-        let copy = board.pairs().copy_of(shard)?;
-        let entry = board.list(copy, |list| list.entry(local))??;
-        Some((global(copy, local)?, entry))
+        let twin = board.copied(key.number()?)?;
+        let (copy, local) = split(twin);
+        Some((twin, board.list(copy, |list| list.entry(local))??))
     }
 
     /// What the copy says, if the PV has one there. Of one that nobody has had for long nothing is waited for.

@@ -1,14 +1,16 @@
 //! The samples of a cluster: those of a shard that is open here from its store, others from the node that has the shard. Should that node
 //! die while it answers, the answer goes on at the one that takes the shard, exactly where it broke off, or is told to be broken
-//! (`continued`).
+//! (`continued`). Where nobody has the shard of a PV that is recorded twice, its copy answers, and that is said.
 
 use std::{
     sync::Arc,
+    thread,
     time::{Duration, Instant},
 };
 
 use archive::{
-    CarriedStream, Cost, Extent, GapScope, Key, KeyedBy, PvId, SampleStream, Source, SourceError, StretchStream,
+    CarriedStream, Cost, Extent, GapScope, Key, KeyedBy, LeavesOut, PvId, SampleStream, Source, SourceError,
+    StretchStream,
 };
 use sample::{Gap, Metadata, Sample, TimeRange, Timestamp};
 
@@ -16,21 +18,66 @@ use crate::{continued, numbers::split, whole::Whole};
 
 /// Who asks for something short waits so long for a shard whose node has died, and is told then.
 const SHORT: Duration = Duration::from_secs(2);
+/// How often it is looked whether another node answers.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// The number by which a source is asked for a PV: that of the shard here, that of the cluster at another node.
-pub(crate) fn asked_for(pv: PvId, is_here: bool) -> PvId {
+fn asked_for(pv: PvId, is_here: bool) -> PvId {
     if is_here { split(pv).1 } else { pv }
 }
 
+/// Where a PV is answered.
+pub(crate) struct Place {
+    pub(crate) source: Arc<dyn Source>,
+    pub(crate) is_here: bool,
+    /// Its number in the cluster: that of its shard, or of the copy that stands in for it.
+    pv: PvId,
+}
+
+impl Place {
+    pub(crate) fn key(&self) -> Key<'static> {
+        Key::Number(asked_for(self.pv, self.is_here))
+    }
+}
+
 impl Whole {
-    /// The source that has a PV, and whether it is here; that is waited for, but not for ever.
-    pub(crate) fn source_within(&self, pv: PvId, patience: Duration) -> Result<(Arc<dyn Source>, bool), SourceError> {
-        if !self.is_here_only {
-            return self.board.source_within(pv, patience);
+    /// Where a PV is answered, which is waited for, but not for ever. If nobody has its shard, or the shard gives no answer for a while,
+    /// `failing` since then, its copy stands in where that can be asked, and the answer can say so.
+    pub(crate) fn place(&self, pv: PvId, patience: Duration, failing: Option<Instant>) -> Result<Place, SourceError> {
+        let begun = Instant::now();
+        loop {
+            match self.place_now(pv, failing) {
+                Err(_) if begun.elapsed() < patience && !self.is_here_only => thread::sleep(LOOK_AGAIN),
+                found => return found,
+            }
         }
+    }
+
+    fn place_now(&self, pv: PvId, failing: Option<Instant>) -> Result<Place, SourceError> {
+        if self.is_here_only {
+            let (shard, _) = split(pv);
+            let open = self.board.open_here(shard).ok_or_else(|| self.board.nobody(shard))?;
+            return Ok(Place { source: open.source.clone(), is_here: true, pv });
+        }
+        match self.board.reached(pv) {
+            Ok((source, is_here)) => {
+                let is_failing = failing.is_some_and(|since| since.elapsed() >= SHORT);
+                let copy = is_failing.then(|| self.stand_in(pv, "the node that has it does not answer")).flatten();
+                Ok(copy.unwrap_or(Place { source, is_here, pv }))
+            }
+            Err(error) => self.stand_in(pv, &error.message).ok_or(error),
+        }
+    }
+
+    /// The copy of the shard of a PV, if it can be asked in the shard's place and the answer can say so.
+    fn stand_in(&self, pv: PvId, why: &str) -> Option<Place> {
+        let notes = self.notes.as_ref()?;
+        let twin = self.board.twin(pv)?;
+        let (source, is_here) = self.board.reached(twin).ok()?;
         let (shard, _) = split(pv);
-        let open = self.board.open_here(shard).ok_or_else(|| self.board.nobody(shard))?;
-        Ok((open.source.clone(), true))
+        let why = format!("{why}; what its copy recorded is told alone");
+        let place = Place { source, is_here, pv: twin };
+        notes.leave_out(&format!("shard {shard} of the cluster"), &why).then_some(place)
     }
 
     /// What the source that has a PV answers.
@@ -51,15 +98,17 @@ impl Whole {
         ask: impl Fn(&dyn Source, Key<'_>) -> Result<T, SourceError>,
     ) -> Result<(T, bool), SourceError> {
         let Some(pv) = key.number() else { return Ok((nothing, true)) };
-        let begun = Instant::now();
+        let (begun, mut failing) = (Instant::now(), None);
         loop {
-            let (source, is_here) = self.source_within(pv, SHORT)?;
-            match ask(&*source, Key::Number(asked_for(pv, is_here))) {
+            let is_last = begun.elapsed() >= SHORT;
+            let place = self.place(pv, SHORT.saturating_sub(begun.elapsed()), failing)?;
+            match ask(&*place.source, place.key()) {
                 // The shard has just gone elsewhere.
-                Err(error) if error.cost == Cost::UntilBack && !is_here && begun.elapsed() < SHORT => {
-                    std::thread::sleep(Duration::from_millis(100));
+                Err(error) if error.cost == Cost::UntilBack && !place.is_here && !is_last => {
+                    failing = Some(begun);
+                    thread::sleep(LOOK_AGAIN);
                 }
-                answer => return answer.map(|answer| (answer, is_here)),
+                answer => return answer.map(|answer| (answer, place.is_here)),
             }
         }
     }
@@ -74,7 +123,9 @@ impl Whole {
         for shard in 0..self.board.all() {
             let places: Vec<usize> = (0..pvs.len()).filter(|place| split(pvs[*place]).0 == shard).collect();
             let Some(first) = places.first() else { continue };
-            let (source, is_here) = self.source_within(pvs[*first], SHORT)?;
+            // Of PVs that are recorded twice the copy knows as much, but it is asked for none of the others.
+            let shard_alone = self.with(None);
+            let Place { source, is_here, .. } = shard_alone.place(pvs[*first], SHORT, None)?;
             let asked: Vec<PvId> = places.iter().map(|place| asked_for(pvs[*place], is_here)).collect();
             let found = ask(&*source, &asked)?;
             places.into_iter().zip(found).for_each(|(place, flag)| flags[place] = flag);
@@ -99,6 +150,18 @@ impl Source for Whole {
 
     fn keyed_by(&self) -> KeyedBy {
         KeyedBy::Number
+    }
+
+    fn noting(&self, notes: Arc<dyn LeavesOut>) -> Option<Arc<dyn Source>> {
+        Some(Arc::new(self.with(Some(notes))))
+    }
+
+    fn foresee(&self, key: Key<'_>) {
+        if let Some(pv) = key.number()
+            && let Err(error) = self.board.reached(pv)
+        {
+            self.stand_in(pv, &error.message); // which notes it
+        }
     }
 
     fn samples(&self, key: Key<'_>, range: TimeRange) -> SampleStream {

@@ -1,5 +1,5 @@
 //! How PVs of a cluster fare, and how the shards of this node are doing. Where a PV stands, and what it takes, is asked of the node that
-//! records it; figures of all together are those of this node.
+//! records it, or of the one that has the copy while nobody has the shard; figures of all together are those of this node.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -47,34 +47,56 @@ impl Whole {
             thread::sleep(AGAIN);
         }
     }
-}
 
-impl Standing for Whole {
-    fn status(&self, pv: PvId) -> Option<Status> {
+    /// How a PV fares at the node that has its shard; none if nobody says.
+    fn status_at(&self, pv: PvId) -> Option<Option<Status>> {
         let (shard, local) = split(pv);
         let ask = |node: &str| match self.board.ask(node, &Question::Status(shard, local.0)) {
             Ok(Answer::Status(row)) => Some(row.and_then(|row| row.status())),
             _ => None,
         };
-        let unknown = || Some(Status::standing(Connection::Unknown, self.board.unanswered_since(shard)));
-        self.asked_of(shard, |open| open.standing.status(local), ask).unwrap_or_else(unknown)
+        self.asked_of(shard, |open| open.standing.status(local), ask)
+    }
+
+    fn briefs_at(&self, shard: u32, locals: &[PvId]) -> Option<Vec<Option<Brief>>> {
+        let ask = |node: &str| {
+            let question = Question::Briefs(shard, locals.iter().map(|pv| pv.0).collect());
+            match self.board.ask(node, &question) {
+                Ok(Answer::Briefs(rows)) if rows.len() == locals.len() => {
+                    Some(rows.iter().map(|row| row.as_ref().and_then(StatusRow::brief)).collect())
+                }
+                _ => None,
+            }
+        };
+        self.asked_of(shard, |open| open.standing.briefs(locals), ask)
+    }
+
+    /// The same of a shard for which nobody answers, as its copy tells it of those that are recorded twice. Of the others nothing is known.
+    fn briefs_of_copy(&self, shard: u32, locals: &[PvId]) -> Vec<Option<Brief>> {
+        let mut briefs = vec![Some(Brief::unknown(self.board.unanswered_since(shard))); locals.len()];
+        let twin = |local: &PvId| global(shard, *local).and_then(|pv| self.board.twin(pv));
+        let twins: Vec<Option<PvId>> = locals.iter().map(twin).collect();
+        let asked: Vec<PvId> = twins.iter().flatten().map(|twin| split(*twin).1).collect();
+        let copy = twins.iter().flatten().map(|twin| split(*twin).0).next();
+        let Some(told) = copy.and_then(|copy| self.briefs_at(copy, &asked)) else { return briefs };
+        let places = (0..twins.len()).filter(|place| twins[*place].is_some());
+        places.zip(told).for_each(|(place, brief)| briefs[place] = brief);
+        briefs
+    }
+}
+
+impl Standing for Whole {
+    fn status(&self, pv: PvId) -> Option<Status> {
+        let of_copy = || self.board.twin(pv).and_then(|twin| self.status_at(twin));
+        let unknown = || Some(Status::standing(Connection::Unknown, self.board.unanswered_since(split(pv).0)));
+        self.status_at(pv).or_else(of_copy).unwrap_or_else(unknown)
     }
 
     fn briefs(&self, pvs: &[PvId]) -> Vec<Option<Brief>> {
         let mut briefs = vec![None; pvs.len()];
         for (shard, some) in Whole::by_shard(pvs, |pv| *pv) {
             let locals: Vec<PvId> = some.iter().map(|(_, local, _)| *local).collect();
-            let ask = |node: &str| {
-                let question = Question::Briefs(shard, locals.iter().map(|pv| pv.0).collect());
-                match self.board.ask(node, &question) {
-                    Ok(Answer::Briefs(rows)) if rows.len() == locals.len() => {
-                        Some(rows.iter().map(|row| row.as_ref().and_then(StatusRow::brief)).collect())
-                    }
-                    _ => None,
-                }
-            };
-            let unknown = || vec![Some(Brief::unknown(self.board.unanswered_since(shard))); locals.len()];
-            let found = self.asked_of(shard, |open| open.standing.briefs(&locals), ask).unwrap_or_else(unknown);
+            let found = self.briefs_at(shard, &locals).unwrap_or_else(|| self.briefs_of_copy(shard, &locals));
             some.iter().zip(found).for_each(|((place, ..), brief)| briefs[*place] = brief);
         }
         briefs
@@ -85,7 +107,8 @@ impl Standing for Whole {
     }
 
     fn unanswered_of(&self, pv: PvId) -> Option<Unanswered> {
-        self.board.unanswered(split(pv).0)
+        let unanswered = self.board.unanswered(split(pv).0)?;
+        self.board.stand_in(pv).is_none().then_some(unanswered)
     }
 
     fn recorders(&self, pv: PvId) -> Vec<Recorder> {
@@ -99,7 +122,8 @@ impl Standing for Whole {
                 Seat::There(node) => Some(node),
                 Seat::Nowhere => None,
             };
-            let status = self.status(global(shard, local)?)?;
+            let unknown = || Some(Status::standing(Connection::Unknown, self.board.unanswered_since(shard)));
+            let status = self.status_at(global(shard, local)?).unwrap_or_else(unknown)?;
             Some(Recorder { shard, node, connection: status.connection, since: status.since })
         };
         [shard, copy].into_iter().filter_map(recorder).collect()

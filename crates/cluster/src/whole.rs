@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use archive::{
-    AuditRecord, Deletion, Directory, DirectoryError, Fault, LookAtMemo, Named, Names, PvEntry, PvId, PvName,
-    RemovedPv, UndoPlan, UndoStep, UndoTo, Undoable,
+    AuditRecord, Deletion, Directory, DirectoryError, Fault, LeavesOut, LookAtMemo, Named, Names, PvEntry, PvId,
+    PvName, RemovedPv, UndoPlan, UndoStep, UndoTo, Undoable,
 };
 
 use crate::{
@@ -22,6 +22,8 @@ pub struct Whole {
     names: Arc<Mutex<Merged>>,
     /// It has the samples of shards that are open here alone.
     pub(crate) is_here_only: bool,
+    /// Of one answer: what it is made without. None where nothing may be left out.
+    pub(crate) notes: Option<Arc<dyn LeavesOut>>,
 }
 
 /// The names of all shards, made anew when those of one have changed.
@@ -34,13 +36,18 @@ struct Merged {
 impl Whole {
     /// By that board.
     pub fn new(board: Arc<Board>) -> Whole {
-        Whole { board, names: Arc::default(), is_here_only: false }
+        Whole { board, names: Arc::default(), is_here_only: false, notes: None }
     }
 
     /// The same for other nodes, which are told what is here and nothing that would have to be asked elsewhere: or two nodes would ask
     /// each other for ever.
     pub fn here(board: Arc<Board>) -> Whole {
         Whole { is_here_only: true, ..Whole::new(board) }
+    }
+
+    /// The same for an answer of which is noted there what it is made without.
+    pub(crate) fn with(&self, notes: Option<Arc<dyn LeavesOut>>) -> Whole {
+        Whole { notes, ..self.clone() }
     }
 
     /// The board.

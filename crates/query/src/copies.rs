@@ -6,23 +6,23 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use archive::{Cost, Cuts, GapScope, Source, SourceError, StretchStream, Stretches};
+use archive::{Cost, Cuts, GapScope, LeavesOut, Source, SourceError, StretchStream, Stretches};
 use sample::{Gap, Stretch, Timestamp};
 
 use crate::Error;
 
-/// A copy that an answer was made without.
+/// One of those that record the same PVs, which an answer was made without.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// What the copy is called.
-    pub copy: String,
+    /// What it is called in a sentence.
+    pub part: String,
     /// Why it was not asked, as a sentence for an operator.
     pub why: String,
 }
 
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "without the copy {:?}: {}", self.copy, self.why)
+        write!(f, "without {}: {}", self.part, self.why)
     }
 }
 
@@ -38,20 +38,13 @@ struct Noted {
 }
 
 impl Notes {
-    fn is_left_out(&self, copy: &str) -> bool {
-        self.0.lock().expect("no holder of this lock panics").left_out.iter().any(|left_out| left_out.copy == copy)
+    fn is_left_out(&self, part: &str) -> bool {
+        self.0.lock().expect("no holder of this lock panics").left_out.iter().any(|left_out| left_out.part == part)
     }
 
-    /// Whether it may be left out.
-    pub(crate) fn leave_out(&self, copy: &str, why: &str) -> bool {
-        let mut noted = self.0.lock().expect("no holder of this lock panics");
-        if noted.left_out.iter().any(|left_out| left_out.copy == copy) {
-            return true;
-        }
-        if !noted.is_said {
-            noted.left_out.push(LeftOut { copy: copy.to_owned(), why: why.to_owned() });
-        }
-        !noted.is_said
+    /// Whether a copy may be left out.
+    pub(crate) fn leave_copy_out(&self, copy: &str, why: &str) -> bool {
+        self.leave_out(&called(copy), why)
     }
 
     /// What was left out. From here on nothing more may be.
@@ -60,6 +53,34 @@ impl Notes {
         noted.is_said = true;
         noted.left_out.clone()
     }
+}
+
+impl LeavesOut for Notes {
+    fn leave_out(&self, part: &str, why: &str) -> bool {
+        let mut noted = self.0.lock().expect("no holder of this lock panics");
+        if noted.left_out.iter().any(|left_out| left_out.part == part) {
+            return true;
+        }
+        if !noted.is_said {
+            noted.left_out.push(LeftOut { part: part.to_owned(), why: why.to_owned() });
+        }
+        !noted.is_said
+    }
+}
+
+/// For what is told as it comes, and claims to be whole nowhere: anything may be left out.
+#[derive(Debug)]
+pub(crate) struct Unsaid;
+
+impl LeavesOut for Unsaid {
+    fn leave_out(&self, _: &str, _: &str) -> bool {
+        true
+    }
+}
+
+/// A copy as it is called in sentences.
+fn called(copy: &str) -> String {
+    format!("the copy {copy:?}")
 }
 
 /// How the copies of one answer are dealt with.
@@ -74,11 +95,11 @@ impl Guard {
 
     /// Whether a copy was left out already: it stays so to the end of the answer.
     pub(crate) fn is_left_out(&self, copy: &dyn Source) -> bool {
-        self.0.as_ref().is_some_and(|notes| notes.is_left_out(copy.name()))
+        self.0.as_ref().is_some_and(|notes| notes.is_left_out(&called(copy.name())))
     }
 
     fn leave_out(&self, copy: &str, why: &str) -> bool {
-        self.0.as_ref().is_none_or(|notes| notes.leave_out(copy, why))
+        self.0.as_ref().is_none_or(|notes| notes.leave_copy_out(copy, why))
     }
 
     /// What a copy answered; none if the answer goes on without it.
@@ -222,9 +243,9 @@ mod tests {
     #[test]
     fn what_was_said_is_not_taken_back_and_nothing_is_left_out_unsaid() {
         let notes = Notes::default();
-        assert!(notes.leave_out("b", "it is away") && notes.leave_out("b", "again"));
-        assert_eq!(notes.say(), [LeftOut { copy: "b".to_owned(), why: "it is away".to_owned() }]);
-        assert!(notes.leave_out("b", "it stays away") && !notes.leave_out("c", "now"));
+        assert!(notes.leave_copy_out("b", "it is away") && notes.leave_copy_out("b", "again"));
+        assert_eq!(notes.say(), [LeftOut { part: "the copy \"b\"".to_owned(), why: "it is away".to_owned() }]);
+        assert!(notes.leave_copy_out("b", "it stays away") && !notes.leave_out("shard 3", "now"));
         assert_eq!(notes.say().len(), 1);
     }
 }

@@ -41,6 +41,11 @@ impl Query {
         Query { sources: self.sources.alone() }
     }
 
+    /// The same for what is told as it comes, and claims to be whole nowhere: a part that cannot be asked is left out, and nobody is told.
+    pub fn unsaid(&self) -> Query {
+        Query { sources: self.sources.unsaid() }
+    }
+
     /// The same without what others recorded by themselves: the archive's own, and whoever records the same PVs.
     pub fn recorders(&self) -> Query {
         Query { sources: self.sources.recorders() }
@@ -49,6 +54,11 @@ impl Query {
     /// The same for one answer, whoever makes which part of it: it is noted which copies it was made without.
     pub fn noting(&self) -> Query {
         Query { sources: self.sources.noting() }
+    }
+
+    /// A PV is in the answer: what of it has to be left out now is noted before it is said what was.
+    pub fn foresee(&self, pv: PvId) {
+        self.sources.foresee(pv);
     }
 
     /// Without which copies the answer is made. It is said now, so none may be left out from here on: if one fails, so does the answer.

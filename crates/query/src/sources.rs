@@ -10,7 +10,7 @@ use sample::{Batch, Gap, Metadata, Sample, TimeRange, Timestamp};
 use crate::{
     Error, LeftOut, Series,
     arrivals::{Arrivals, is_arrival},
-    copies::{Guard, Notes, in_both},
+    copies::{Guard, Notes, Unsaid, in_both},
     merge::{GivenBy, MergedSamples},
 };
 
@@ -95,10 +95,22 @@ impl Sources {
         // Parts of an answer may be made when it is too late to say anything: what is known now is said.
         for copy in &*self.copies {
             if let Some(why) = copy.away() {
-                notes.leave_out(copy.name(), &why);
+                notes.leave_copy_out(copy.name(), &why);
             }
         }
-        Sources { guard: Guard::noting(Arc::clone(&notes)), notes: Some(notes), ..self.clone() }
+        let own = self.own.noting(notes.clone()).unwrap_or_else(|| self.own.clone());
+        Sources { own, guard: Guard::noting(Arc::clone(&notes)), notes: Some(notes), ..self.clone() }
+    }
+
+    /// The same, of which whatever cannot be asked is left out, and nobody is told.
+    pub(crate) fn unsaid(&self) -> Sources {
+        let own = self.own.noting(Arc::new(Unsaid)).unwrap_or_else(|| self.own.clone());
+        Sources { own, ..self.clone() }
+    }
+
+    /// A PV is in the answer.
+    pub(crate) fn foresee(&self, pv: PvId) {
+        self.asked(pv).own().for_each(|(source, key)| source.foresee(key));
     }
 
     /// Which copies were left out; no further ones will be.

@@ -95,6 +95,11 @@ impl Ask {
         Ask { at: Some(now()), ..self.clone() }
     }
 
+    /// The same for what claims to be whole nowhere, as rows of a list do: what cannot be asked is left out unsaid.
+    pub(crate) fn unsaid(&self) -> Ask {
+        Ask { query: self.query.unsaid(), ..self.clone() }
+    }
+
     /// Who orders something, and when.
     pub(crate) fn by(&self) -> By {
         By::new(self.principal.clone(), self.at.unwrap_or_else(now))

@@ -122,8 +122,15 @@ pub(crate) fn explain(
 
 /// What a copy has is not known.
 fn without(left_out: &LeftOut, range: TimeRange) -> Reason {
-    let text = format!("The copy {:?} was not asked, and may have more: {}.", left_out.copy, left_out.why);
+    let LeftOut { part, why } = left_out;
+    let text = format!("{} was not asked, and may have more: {why}.", as_first(part));
     Reason { kind: "copy_not_asked", from: range.t0, to: range.t1, lost: 0, text }
+}
+
+/// As the first of a sentence.
+fn as_first(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
 fn count(recorders: &Query, entry: &PvEntry, field: Option<&str>, range: TimeRange) -> Result<u64, Refusal> {

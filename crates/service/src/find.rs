@@ -33,6 +33,7 @@ impl Ask {
     pub fn pv(&self, name: &str) -> Result<PvEntry, Refusal> {
         let entry = self.seen(name).ok_or_else(|| self.unknown(name))?;
         self.needs_alias(&entry, name)?;
+        self.together().foresee(entry.id);
         Ok(entry)
     }
 
@@ -61,6 +62,7 @@ impl Ask {
         path: Option<&str>,
         field: Option<&str>,
     ) -> Result<Series, Refusal> {
+        self.together().foresee(entry.id);
         let Some(path) = field.or(path) else { return Ok(entry.id.into()) };
         let fields = self.fields(entry.id)?;
         let is_there = fields.iter().any(|(known, _)| known == path);

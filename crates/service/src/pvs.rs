@@ -152,7 +152,7 @@ pub(crate) fn row(ask: &Ask, entry: &PvEntry) -> Result<PvRow, Refusal> {
     if let Some(why) = ask.without(entry)? {
         return Ok(listed_row(ask, entry, why));
     }
-    match whole_row(ask, entry) {
+    match whole_row(&ask.unsaid(), entry) {
         Ok(row) if row.connection != Connection::Unknown => Ok(row),
         Err(refusal) if refusal.code() != Code::StoreRefused => Err(refusal),
         told => match (ask.without(entry)?, told) {

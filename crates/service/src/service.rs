@@ -71,7 +71,7 @@ pub struct Service {
 impl Service {
     /// Over an open archive. What was lost before this start is looked for meanwhile.
     pub fn new(behind: Behind, policies: PolicySource, identity: String) -> Arc<Service> {
-        let (started, last_changes, archive_alone) = (now(), Mutex::default(), behind.query.alone());
+        let (started, last_changes, archive_alone) = (now(), Mutex::default(), behind.query.alone().unsaid());
         losses::recall(archive_alone.clone(), behind.directory.clone(), behind.standing.clone(), started);
         let tables = Tables::default();
         Arc::new(Service { behind, archive_alone, policies, identity, started, tables, last_changes })
