@@ -31,6 +31,11 @@ pub trait Curator: Send + Sync {
     /// last sample. It can be undone until it is purged.
     fn delete_range(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, DirectoryError>;
 
+    /// The same of one that another archive has as well: the whole range counts, though there may be nothing here.
+    fn delete_range_as_given(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, DirectoryError> {
+        self.delete_range(pv, range, by)
+    }
+
     /// Undoes the deletion of that number.
     fn restore_range(&self, number: u64, by: &By) -> Result<Deletion, DirectoryError>;
 

@@ -230,9 +230,13 @@ fn ordered(open: &Open, question: Question) -> Result<Answer, DirectoryError> {
             open.curator.remove_alias(PvId(pv), &alias, &by_of(&by)?)?;
             Answer::Done(true)
         }
-        Question::DeleteRange(_, pv, (from, to), by) => {
+        Question::DeleteRange(_, pv, (from, to), by, whole) => {
             let range = TimeRange::new(Timestamp::from_nanos(from), Timestamp::from_nanos(to));
-            let deleted = open.curator.delete_range(PvId(pv), range.map_err(|_| senseless())?, &by_of(&by)?)?;
+            let (pv, range, by) = (PvId(pv), range.map_err(|_| senseless())?, by_of(&by)?);
+            let deleted = match whole {
+                Some(true) => open.curator.delete_range_as_given(pv, range, &by)?,
+                _ => open.curator.delete_range(pv, range, &by)?,
+            };
             Answer::Deletion((&deleted).into())
         }
         Question::RestoreRange(_, number, by) => {

@@ -6,13 +6,14 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
 use archive::{
-    Action, By, Curator, DataFate, Deletion, DirectoryError, Intake, Memo, MemoText, Purge, Purged, PvId, PvName,
-    RemovedPv, TokenRow, Tokens, TokensError,
+    Action, By, Curator, DataFate, Deletion, DirectoryError, Extent, Intake, Key, Memo, MemoText, Purge, Purged, PvId,
+    PvName, RemovedPv, Source, TokenRow, Tokens, TokensError,
 };
-use sample::{TimeRange, Timestamp};
+use sample::{Batch, TimeRange, Timestamp};
 
 use crate::{
     board::{Board, Open},
@@ -78,6 +79,25 @@ impl Whole {
         let question = || Question::Purge(copy, purge.pv.map(|pv| pv.0), purge.before.nanos(), by.into());
         let purged = |answer| if let Answer::Purged(_) = answer { Some(()) } else { None };
         self.board.at(copy, |open| open.curator.purge(purge, by).map(drop), question, purged)
+    }
+
+    /// What of a range is to be hidden of a PV of which the copy has something there: from the first to the last sample of both, as the copy
+    /// hides what the shard says, and nothing else. None where the copy has nothing.
+    fn range_of_both(&self, pv: PvId, range: TimeRange, now: Timestamp) -> Option<TimeRange> {
+        let twin = self.board.copied(pv)?;
+        let until_now = TimeRange { t1: range.t1.min(now).max(range.t0), ..range };
+        if self.board.reached(twin).is_err() {
+            return Some(until_now); // it may have something
+        }
+        let held = match self.samples(Key::Number(twin), range).find(|batch| !batch.as_ref().is_ok_and(Batch::is_empty))
+        {
+            None => return None,
+            Some(Ok(_)) => [pv, twin].map(|pv| self.extent(Key::Number(pv)).ok().flatten()),
+            Some(Err(_)) => return Some(until_now),
+        };
+        let held = held.into_iter().flatten().reduce(Extent::with)?;
+        let (t0, t1) = (range.t0.max(held.first), range.t1.min(held.last.saturating_add(Duration::from_nanos(1))));
+        TimeRange::new(t0, t1).ok()
     }
 
     /// Purges the shard of the PV, or all shards. If one of them cannot be asked, those before it have been purged already: whoever gets the
@@ -188,9 +208,15 @@ impl Curator for Whole {
 
     fn delete_range(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, DirectoryError> {
         let (shard, local) = split(pv);
-        let times = (range.t0.nanos(), range.t1.nanos());
-        let question = || Question::DeleteRange(shard, local.0, times, by.into());
-        let deleted = self.board.at(shard, |open| open.curator.delete_range(local, range, by), question, deletion)?;
+        let of_both = self.range_of_both(pv, range, by.at);
+        let here = |open: &Open| match of_both {
+            Some(of_both) => open.curator.delete_range_as_given(local, of_both, by),
+            None => open.curator.delete_range(local, range, by),
+        };
+        let TimeRange { t0, t1 } = of_both.unwrap_or(range);
+        let question =
+            || Question::DeleteRange(shard, local.0, (t0.nanos(), t1.nanos()), by.into(), Some(of_both.is_some()));
+        let deleted = self.board.at(shard, here, question, deletion)?;
         self.board.tell_copy(shard, by.at);
         deletion_of(shard, deleted).ok_or_else(full)
     }

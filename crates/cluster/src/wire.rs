@@ -78,9 +78,9 @@ pub(crate) enum Question {
     AddAliases(#[n(0)] u32, #[n(1)] Vec<(u32, String)>, #[n(2)] ByWire),
     #[n(22)]
     RemoveAlias(#[n(0)] u32, #[n(1)] u32, #[n(2)] String, #[n(3)] ByWire),
-    /// Hide the samples of a range.
+    /// Hide the samples of a range; the whole range if the flag says so, though there are none, as the copy has some.
     #[n(23)]
-    DeleteRange(#[n(0)] u32, #[n(1)] u32, #[n(2)] (i64, i64), #[n(3)] ByWire),
+    DeleteRange(#[n(0)] u32, #[n(1)] u32, #[n(2)] (i64, i64), #[n(3)] ByWire, #[n(4)] Option<bool>),
     #[n(24)]
     RestoreRange(#[n(0)] u32, #[n(1)] u64, #[n(2)] ByWire),
     /// What a purge of one PV, or of all, of what was deleted before a time would take.

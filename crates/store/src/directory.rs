@@ -131,6 +131,10 @@ impl Curator for Writer {
         Ok(Writer::delete_range(self, pv, range, by)?)
     }
 
+    fn delete_range_as_given(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, DirectoryError> {
+        Ok(Writer::delete_range_as_given(self, pv, range, by)?)
+    }
+
     fn restore_range(&self, number: u64, by: &By) -> Result<Deletion, DirectoryError> {
         Ok(Writer::restore_range(self, number, by)?)
     }

@@ -17,6 +17,16 @@ impl Writer {
     /// Hides what was recorded of a PV in a range until now; what comes later stays visible, an import for instance. It can be
     /// undone until it is purged.
     pub fn delete_range(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, Error> {
+        self.hide(pv, range, by, Hides::WhatIsHere)
+    }
+
+    /// The same of a PV that another archive records as well, which hides what this one says is hidden: the whole range counts, though there
+    /// may be nothing here.
+    pub fn delete_range_as_given(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, Error> {
+        self.hide(pv, range, by, Hides::AllOfIt)
+    }
+
+    fn hide(&self, pv: PvId, range: TimeRange, by: &By, hides: Hides) -> Result<Deletion, Error> {
         let engine = &self.engine;
         let name = engine.registry().entry(pv).map(|entry| entry.name.clone()).ok_or(Error::UnknownPv { pv })?;
         let alive = engine.alive();
@@ -25,7 +35,7 @@ impl Writer {
         let mut deletion = Deletion { number: 0, pv, range, by: by.clone(), is_final: false };
         // Up to the last sample: what comes is not meant, and segments that hold none of it need not be told apart.
         let Held { extent, unreadable } = engine.held_in_segments(pv);
-        if let Some((first, last)) = extent {
+        if let (Some((first, last)), Hides::WhatIsHere) = (extent, hides) {
             deletion.range.t0 = range.t0.max(first);
             deletion.range.t1 = range.t1.min(last.saturating_add(Duration::from_nanos(1)));
         }
@@ -35,7 +45,7 @@ impl Writer {
         let size = if is_some { engine.size_of_range(&hiding, &others)? } else { Size::default() };
         let Size { samples, bytes } = size;
         let may_have = unreadable.iter().any(|(t0, t1)| overlap(*t0, *t1, hiding.of.range));
-        if samples == 0 && !(is_some && may_have) {
+        if hides == Hides::WhatIsHere && samples == 0 && !(is_some && may_have) {
             return Err(Error::NothingThere { what: format!("sample of {name} from {} to {}", range.t0, range.t1) });
         }
         engine.change(|_, change| {
@@ -60,6 +70,15 @@ impl Writer {
             Ok(hiding.of.clone())
         })
     }
+}
+
+/// What a deletion of a range is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hides {
+    /// What of it this archive has; an error if that is nothing.
+    WhatIsHere,
+    /// All of it, whoever has it.
+    AllOfIt,
 }
 
 /// What segments may have of a PV.
