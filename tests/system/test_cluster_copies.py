@@ -95,9 +95,7 @@ def whole(node: Pvark, begin: np.datetime64, end: np.datetime64) -> bool:
         assert len(samples.values) > 10, (pv, len(samples.values))
         assert missing_and_twice(samples.values, samples.times) == ([], 0), (pv, len(samples.values))
         assert bins.count.sum() == len(samples.values), pv
-        # Behind a death a moment may be told as a gap though it has its samples: docs/cluster.md says so.
-        long = [gap for gap in gaps if gap.end is None or gap.end - gap.start > np.timedelta64(1, "s")]
-        assert long == [], (pv, gaps)
+        assert len(gaps) == 0, (pv, gaps)
     return True
 
 
@@ -127,6 +125,79 @@ def test_what_two_nodes_record_is_there_once_whoever_is_killed(cluster: Cluster)
     end = now() - np.timedelta64(2, "s")
     for node in cluster.nodes.values():
         wait_for("nothing to be missing", partial(whole, node, begin, end), 30, every=1)
+
+
+@pytest.mark.timeout(240)
+def test_while_a_shard_has_no_node_its_copy_answers_and_says_so(cluster: Cluster) -> None:
+    begin = now()
+    cluster.wait_calm(8)
+    seats = cluster.seats("a")
+    shard = recorders(cluster.nodes["a"], PVS[0])[0]["shard"]
+    victim = seats[shard]
+    names = [name for name in NAMES if name != victim]
+    others = [cluster.nodes[name] for name in names]
+    of_shard = [pv for pv in PVS if recorders(others[0], pv)[0]["shard"] == shard]
+    assert PVS[0] in of_shard
+
+    def told(node: Pvark, pv: str) -> bool:
+        """What a node tells of a PV, which is all; whether it says that the copy alone answers."""
+        end = now() - np.timedelta64(2, "s")
+        window = f"from={begin}Z&to={end}Z"
+        status, headers, answer = node.request("GET", f"/api/v1/pvs/{pv}/samples?{window}&before=false")
+        assert status == 200, answer
+        counts = [int(value) for value in node.archive.get(pv, begin, end).values]
+        assert len(counts) > 50 and counts == list(range(counts[0], counts[-1] + 1)), (pv, counts)
+        bins = node.archive.bins(pv, begin, end, 20)
+        assert bins.count.sum() == len(counts), pv
+        assert len(node.archive.gaps(pv, begin, end)) == 0, pv
+        at = node.json(f"/api/v1/at?pv={pv}&time={end}Z")
+        assert at["pvs"][0]["value"] == counts[-1], (pv, at, counts[-3:])
+        assert node.json(f"/api/v1/pvs/{pv}/metadata?{window}")["metadata"] != [], pv
+        assert node.json(f"/api/v1/pvs/{pv}")["state"] == "connected", pv
+        return f"without shard {shard} of the cluster" in headers.get("pvark-incomplete", "")
+
+    cluster.nodes[victim].kill()
+    killed, alone, answers, slowest = time.monotonic(), 0, 0, 0.0
+    while time.monotonic() - killed < 6:
+        for node in others:
+            for pv in of_shard:
+                asked = time.monotonic()
+                alone += told(node, pv)
+                answers, slowest = answers + 1, max(slowest, time.monotonic() - asked)
+            listed = {of["name"]: of["state"] for of in node.json("/api/v1/pvs?limit=100")["pvs"]}
+            assert {listed[pv] for pv in of_shard} == {"connected"}, listed
+    print(f"{alone} of {answers} PVs were answered by the copy alone, the slowest within {slowest:.1f} s")
+    assert alone > 0, "it stands in the header"
+    assert slowest < 10
+    # Another node takes the shard, and both answer.
+    wait_apart(cluster, *names, node=names[0])
+    wait_for("both to answer", lambda: not any(told(node, pv) for node in others for pv in of_shard), 60, every=1)
+
+
+@pytest.mark.timeout(240)
+def test_what_is_imported_of_a_pv_that_is_recorded_twice_comes_once_whichever_node_is_asked(cluster: Cluster) -> None:
+    owner = cluster.nodes[cluster.seats("a")[recorders(cluster.nodes["a"], PVS[0])[0]["shard"]]]
+    owner.take(PVS[0], "f64", "".join(f"2020-01-01T00:00:{second:02d}Z,{second}.5\n" for second in range(30)))
+    begin, end = np.datetime64("2020-01-01"), np.datetime64("2020-01-02")
+
+    whole = [second + 0.5 for second in range(30)]
+
+    def told(node: Pvark) -> list[float]:
+        return [float(value) for value in node.archive.get(PVS[0], begin, end).values]
+
+    def is_told(node: Pvark) -> bool:
+        return told(node) == whole
+
+    for node in cluster.nodes.values():
+        wait_for("all of it, once", partial(is_told, node), 10)
+    status, _, answer = cluster.nodes["b"].request(
+        "DELETE", f"/api/v1/pvs/{PVS[0]}/samples?from=2020-01-01T00:00:10Z&to=2020-01-01T00:00:20Z"
+    )
+    assert status == 200, answer
+    wait_for("what is left", lambda: len(told(cluster.nodes["c"])) == 20, 10)
+    number = json.loads(answer)["number"]
+    assert cluster.nodes["c"].request("POST", f"/api/v1/deletions/{number}/undo")[0] == 200
+    wait_for("it to be shown again", lambda: len(told(cluster.nodes["a"])) == 30, 10)
 
 
 @pytest.mark.timeout(240)

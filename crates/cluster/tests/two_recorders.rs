@@ -1,6 +1,7 @@
 //! Schedules of two recorders of the same PVs: the shard and its copy, with real stores at two of three nodes, of which one at a time is
-//! killed with its disk, cut off from the shared store, or gives its shard to another node. Every update that the IOC sent is read once and
-//! in order, bins are those of what is read, no gap is told where the other one has samples, and the copy has the PVs of its shard.
+//! killed with its disk, cut off from the shared store, or gives its shard to another node, which hears the IOC only a while later. Who was
+//! replaced records until he finds it out, and hands over what he has. Every update that the IOC sent is read once and in order, bins are
+//! those of what is read, no gap is told in which there are samples, and the copy has the PVs of its shard.
 //!
 //! Without the copy the same schedules must fail, or this test would prove nothing.
 
@@ -17,21 +18,21 @@ use std::{
 };
 
 use archive::{
-    AddRequest, Added, By, Change, Copies, DataFate, Directory, DirectoryError, FieldName, Method, Mirror, Mirrored,
-    Names, OldName, Orders, Policies, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Record, Roster, Rules,
-    Sink, Source, SourceError,
+    AddRequest, Added, By, Change, Copies, Curator, DataFate, Directory, DirectoryError, Fault, FieldName, Method,
+    Mirror, Mirrored, Names, OldName, Orders, Policies, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Record,
+    Roster, Rules, Sink, Source, SourceError,
 };
 use cluster::{
     Board, Claims, CopiesOfShards, Follows, Held, Open, Pairs, Parts, Peers, Placement, Plan, SiteTokens, Whole, global,
 };
-use query::{Before, Cut, Query, Request};
-use sample::{Alarm, Batch, Sample, TimeRange, Timestamp, Value};
+use query::{Before, Cut, LeftOut, Query, Request};
+use sample::{Alarm, Batch, Gap, GapCause, Sample, TimeRange, Timestamp, Value};
 use shared::{
     Owner, OwnerStanding, Part, Settings, Shared,
     twin::{FaultRates, Link, Memory, Net, Seed},
 };
 use sim::SimDisk;
-use store::{Config, Durable, Error, Shipping, Store, Writer};
+use store::{Config, Durable, Error, LogFrames, Shipping, Store, Writer};
 
 /// What went wrong, in words.
 type Violation = String;
@@ -180,11 +181,49 @@ fn board(shared: &Arc<Memory>) -> Arc<Board> {
     Board::new(plan, Claims::new(shared.clone()), Arc::new(Nobody), vec![Unread, Unread, Unread])
 }
 
-/// A store that is open at a node.
+/// A store that is open at a node, and as much of an acquisition as tells it that nothing has come yet.
 struct Life {
     store: Store,
+    disk: Arc<SimDisk>,
     link: Arc<Link>,
     node: usize,
+    /// When it began, and of which of the PVs nothing has come since.
+    opened: Timestamp,
+    unheard: BTreeSet<PvId>,
+    /// So many updates are sent before it hears the first.
+    hears_in: u64,
+    /// The last one.
+    has_heard: Option<u64>,
+}
+
+impl Life {
+    /// As acquisition does: from the beginning to the first value of each PV there is a gap.
+    fn begin(&mut self) -> Result<(), Error> {
+        let entries = self.store.reader().entries().into_iter();
+        let archived = entries.filter(|entry| PVS.contains(&entry.name.as_str()));
+        self.unheard = archived.map(|entry| entry.id).collect();
+        let gap = Gap { from: self.opened, to: None, cause: GapCause::NeverConnected, lost: 0 };
+        let gaps: Vec<_> = self.unheard.iter().map(|pv| (*pv, Record::Gap(gap))).collect();
+        self.store.writer().append(&gaps, self.opened)
+    }
+
+    fn hear(&mut self, pv: &str, sample: &Sample) -> Result<(), Error> {
+        if self.hears_in > 0 {
+            self.hears_in -= 1;
+            return Ok(());
+        }
+        let Some(entry) = self.store.reader().find(pv) else { return Ok(()) };
+        let mut records = vec![(entry.id, Record::Sample(sample.clone()))];
+        if self.unheard.contains(&entry.id) {
+            let (from, to) = (self.opened, Some(sample.time));
+            let gap = Gap { from, to, cause: GapCause::NeverConnected, lost: 0 };
+            records.insert(0, (entry.id, Record::Gap(gap)));
+        }
+        self.store.writer().append(&records, sample.time)?;
+        self.unheard.remove(&entry.id);
+        self.has_heard = Some((sample.time.nanos() / 10) as u64);
+        Ok(())
+    }
 }
 
 /// One of the two that record.
@@ -210,12 +249,14 @@ struct World {
     board: Arc<Board>,
     pairs: Pairs,
     recorders: Vec<Recorder>,
-    /// Owners that do not know yet that they were replaced.
-    replaced: Vec<Life>,
+    /// Owners that were replaced and have not handed over yet what they recorded, with which of the recorders each was.
+    replaced: Vec<(usize, Life)>,
     trouble: Option<Trouble>,
     /// Updates are numbered: number r goes to PV r % 2 at time 10 r with the value r.
     updates: u64,
     sent: BTreeSet<u64>,
+    /// Those that the copy does not have yet, or never heard.
+    unheard_by_copy: BTreeSet<u64>,
     names: u64,
     counts: BTreeMap<&'static str, u64>,
 }
@@ -236,6 +277,7 @@ impl World {
             trouble: None,
             updates: 1,
             sent: BTreeSet::new(),
+            unheard_by_copy: BTreeSet::new(),
             names: 0,
             counts: BTreeMap::new(),
         };
@@ -274,7 +316,8 @@ impl World {
         let epoch = owner.epoch().0;
         let config =
             Config { durable: Durable::Every(Duration::from_millis(1)), log_file_bytes: 700, ..Config::new("sim") };
-        let store = Store::open_shard(Arc::new(SimDisk::default()), config, owner, SHIPPING, self.now());
+        let (disk, opened) = (Arc::new(SimDisk::default()), self.now());
+        let store = Store::open_shard(disk.clone(), config, owner, SHIPPING, opened);
         let store = store.map_err(|error| told(&error))?;
         store.replay().map_err(|error| told(&error))?;
         let (reader, writer) = (Arc::new(store.reader()), store.writer());
@@ -292,8 +335,10 @@ impl World {
             parts: Arc::new(NoParts),
         };
         self.board.opened(number, Arc::new(open));
-        let before = self.recorders[which].life.replace(Life { store, link, node });
-        self.replaced.extend(before);
+        let mut life = Life { store, disk, link, node, opened, unheard: BTreeSet::new(), hears_in: 0, has_heard: None };
+        life.begin().map_err(|error| told(&error))?;
+        let before = self.recorders[which].life.replace(life);
+        self.replaced.extend(before.map(|life| (which, life)));
         self.count("taken");
         Ok(())
     }
@@ -319,24 +364,24 @@ impl World {
             pulse: 0,
             stamp: None,
         };
-        let records = |store: &Store| {
-            let Some(entry) = store.reader().find(PVS[number as usize % 2]) else { return Ok(()) };
-            store.writer().append(&[(entry.id, Record::Sample(sample.clone()))], sample.time)
-        };
-        for (which, recorder) in self.recorders.iter().enumerate().filter(|(which, _)| Some(*which) != dropped) {
-            let Some(life) = &recorder.life else { continue };
-            let recorded = records(&life.store);
-            if let Err(error) = recorded
+        let pv = PVS[number as usize % 2];
+        for (which, recorder) in self.recorders.iter_mut().enumerate().filter(|(which, _)| Some(*which) != dropped) {
+            let Some(life) = &mut recorder.life else { continue };
+            if let Err(error) = life.hear(pv, &sample)
                 && self.trouble != Some(Trouble::Cut(which))
             {
                 return Err(format!("recorder {which} refuses update {number}: {error}"));
             }
         }
-        for life in &self.replaced {
-            match records(&life.store) {
+        for (_, life) in &mut self.replaced {
+            match life.hear(pv, &sample) {
                 Ok(()) | Err(Error::Refused { .. } | Error::Busy) => {}
                 Err(error) => return Err(error.to_string()),
             }
+        }
+        let hears = |recorder: &Recorder| recorder.life.as_ref().is_some_and(|life| life.has_heard == Some(number));
+        if !self.recorders.get(1).is_some_and(hears) {
+            self.unheard_by_copy.insert(number);
         }
         self.sent.insert(number);
         self.updates += 1;
@@ -391,9 +436,53 @@ impl World {
             _ => {
                 self.count("moves");
                 self.take(which)?;
+                let hears_in = self.seed.below(4);
+                if let Some(life) = &mut self.recorders[which].life {
+                    life.hears_in = hears_in;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Who was replaced finds it out, once his successor hears the IOC, and hands over what he has. Where that cannot be taken now, the
+    /// next time.
+    fn hand_over(&mut self) -> Result<(), Violation> {
+        for (which, life) in std::mem::take(&mut self.replaced) {
+            let taker = self.recorders[which].life.as_ref().filter(|taker| taker.hears_in == 0);
+            let is_cut_off = self.trouble == Some(Trouble::Cut(which));
+            let Some(taker) = taker.filter(|_| !is_cut_off) else {
+                self.replaced.push((which, life));
+                continue;
+            };
+            life.link.set(FaultRates::default());
+            life.store.tick(at(self.updates as i64 * 10)); // who has nothing to ship hears of nobody
+            life.store.ship();
+            if !life.store.shard().expect("a shard").is_over {
+                self.replaced.push((which, life)); // it was not asked yet
+                continue;
+            }
+            let Some(part) = life.store.left_over() else { continue };
+            let taken = taker.store.take_part(&part, &LogFrames::new(life.disk.clone()));
+            match taken.map_err(|error| format!("what is handed over is not taken: {error}"))? {
+                true => self.count("handed over"),
+                false => self.replaced.push((which, life)),
+            }
+        }
+        Ok(())
+    }
+
+    /// All that was recorded anywhere is where it belongs.
+    fn rest(&mut self) -> Result<(), Violation> {
+        self.recorders.iter_mut().filter_map(|of| of.life.as_mut()).for_each(|life| life.hears_in = 0);
+        for _ in 0..2000 {
+            self.settle()?;
+            self.hand_over()?;
+            if self.replaced.is_empty() {
+                return self.settle();
+            }
+        }
+        Err("what those who were replaced have is not taken".to_owned())
     }
 
     fn end_trouble(&mut self) -> Result<(), Violation> {
@@ -433,14 +522,10 @@ impl World {
             52..64 => self.order()?,
             64..70 => self.follow(),
             70..82 if self.trouble.is_none() => self.begin_trouble()?,
-            82..90 => {
-                // Who was replaced finds it out at last, or dies before.
-                self.replaced.iter().for_each(|life| life.link.set(FaultRates::default()));
-                self.replaced.iter().for_each(|life| life.store.ship());
-                self.replaced.clear();
-            }
+            82..90 => self.hand_over()?,
+            90..100 if self.trouble == Some(Trouble::Killed(0)) => self.judge_copy()?,
             90..100 if self.trouble.is_none() => {
-                self.settle()?;
+                self.rest()?;
                 self.judge()?;
             }
             _ => {}
@@ -476,16 +561,11 @@ impl World {
 
     fn judge(&mut self) -> Result<(), Violation> {
         self.count("readings");
-        let whole = Whole::new(self.board.clone());
-        let query = Query::over(whole.clone()).with(vec![Arc::new(CopiesOfShards::of(whole.clone()))]);
+        let (whole, query) = (Whole::new(self.board.clone()), self.query());
         for (index, name) in PVS.into_iter().enumerate() {
             let entry = whole.find(name).ok_or_else(|| format!("{name} is not there"))?;
             let request = Request { series: entry.id.into(), range: TimeRange::ALL, before: Before::None };
-            let mut read = Vec::new();
-            for batch in query.samples(&request) {
-                let batch = batch.map_err(|error| error.to_string())?;
-                read.extend((0..batch.len()).map(|row| batch.get(row)));
-            }
+            let read = samples(&query, &request)?;
             let numbers: Vec<u64> = read.iter().map(|sample| (sample.time.nanos() / 10) as u64).collect();
             let due: Vec<u64> = self.sent.iter().copied().filter(|number| *number as usize % 2 == index).collect();
             if numbers != due {
@@ -501,6 +581,42 @@ impl World {
             }
         }
         self.judge_lists()
+    }
+
+    /// Of all recorders, and without the shard or its copy where one cannot be asked.
+    fn query(&self) -> Query {
+        let whole = Whole::new(self.board.clone());
+        Query::over(whole.clone()).with(vec![Arc::new(CopiesOfShards::of(whole))]).noting()
+    }
+
+    /// While the shard has no node the copy answers, and it is said: nothing is missing but what the copy alone did not hear.
+    fn judge_copy(&mut self) -> Result<(), Violation> {
+        if self.replaced.iter().any(|(which, _)| *which == 1) {
+            return Ok(()); // something of it has not been handed over yet
+        }
+        self.count("readings of the copy alone");
+        let query = self.query();
+        for (index, name) in PVS.into_iter().enumerate() {
+            let pv = global(0, PvId(index as u32)).ok_or("there is no such number")?;
+            let request = Request { series: pv.into(), range: TimeRange::ALL, before: Before::None };
+            let read: Vec<Sample> = samples(&query, &request)?;
+            let numbers: BTreeSet<u64> = read.iter().map(|sample| (sample.time.nanos() / 10) as u64).collect();
+            let unheard = |number: &&u64| **number as usize % 2 == index && !self.unheard_by_copy.contains(*number);
+            let missing: Vec<_> = self.sent.iter().filter(unheard).filter(|number| !numbers.contains(number)).collect();
+            if !missing.is_empty() || numbers.len() != read.len() {
+                return Err(format!("{name} by its copy: {missing:?} are missing of {numbers:?}"));
+            }
+            self.judge_bins(&query, pv, &read)?;
+            let last = query.last_before(&pv.into(), Timestamp::MAX).map_err(|error| error.to_string())?;
+            if last.as_ref() != read.last() {
+                return Err(format!("{name} by its copy: the last is {last:?} and not {:?}", read.last()));
+            }
+            query.gaps(&pv.into(), TimeRange::ALL).map_err(|error| error.to_string())?;
+        }
+        match query.left_out().as_slice() {
+            [LeftOut { part, .. }] if part == "shard 0 of the cluster" => Ok(()),
+            left_out => Err(format!("of an answer without the shard it is said: {left_out:?}")),
+        }
     }
 
     /// Bins say what the samples say that were read.
@@ -543,6 +659,15 @@ impl World {
     }
 }
 
+fn samples(query: &Query, request: &Request) -> Result<Vec<Sample>, Violation> {
+    let mut read = Vec::new();
+    for batch in query.samples(request) {
+        let batch = batch.map_err(|error| error.to_string())?;
+        read.extend((0..batch.len()).map(|row| batch.get(row)));
+    }
+    Ok(read)
+}
+
 fn schedule(seed: u64, copies: usize) -> Result<BTreeMap<&'static str, u64>, Violation> {
     let mut world = World::new(seed, copies)?;
     for _ in 0..ROUNDS {
@@ -551,7 +676,7 @@ fn schedule(seed: u64, copies: usize) -> Result<BTreeMap<&'static str, u64>, Vio
     while world.trouble.is_some() {
         world.end_trouble()?;
     }
-    world.settle()?;
+    world.rest()?;
     world.judge()?;
     Ok(world.counts)
 }
@@ -588,10 +713,12 @@ fn what_two_recorders_hear_is_read_once_whoever_of_them_is_killed_or_cut_off() {
         "cuts",
         "dropped by a circuit",
         "flushes",
+        "handed over",
         "kills",
         "moves",
         "orders",
         "readings",
+        "readings of the copy alone",
         "taken",
         "taken from who was cut off",
     ] {
@@ -612,4 +739,92 @@ fn a_pv_of_the_shard_is_found_at_the_copy_under_the_same_number() {
     let numbers: Vec<_> = world.recorders.iter().map(|of| of.life.as_ref().unwrap().store.reader().find("B")).collect();
     assert!(numbers.iter().all(|found| found.as_ref().is_some_and(|entry| entry.id == PvId(1))));
     assert_eq!(Whole::new(world.board.clone()).find("B").map(|entry| entry.id), global(0, PvId(1)));
+}
+
+/// A world in which so many updates were sent, and all that was recorded is where it belongs.
+fn after(updates: u64) -> World {
+    let mut world = World::new(7, 2).unwrap();
+    (0..updates).for_each(|_| world.send().unwrap());
+    world.settle().unwrap();
+    world
+}
+
+fn numbers(world: &World, pv: PvId) -> Vec<u64> {
+    let request = Request { series: pv.into(), range: TimeRange::ALL, before: Before::None };
+    let read = samples(&world.query(), &request).unwrap();
+    read.iter().map(|sample| (sample.time.nanos() / 10) as u64).collect()
+}
+
+#[test]
+fn what_the_copy_alone_has_of_a_range_is_hidden_with_the_rest_and_shown_again() {
+    let mut world = after(10);
+    // The shard is lost with all that comes, and then another node takes it.
+    world.board.closed(0);
+    world.recorders[0].life = None;
+    world.trouble = Some(Trouble::Killed(0));
+    (0..10).for_each(|_| world.send().unwrap());
+    world.take(0).unwrap();
+    world.trouble = None;
+    world.settle().unwrap();
+    let whole = Whole::new(world.board.clone());
+    let pv = global(0, PvId(0)).unwrap();
+    let all = numbers(&world, pv);
+    assert_eq!(all, (2..=20).step_by(2).collect::<Vec<u64>>());
+    // A range of which the shard has nothing, one of which both have some, and one of which nobody has any.
+    for (range, left) in [((120, 160), vec![2, 4, 6, 8, 10, 16, 18, 20]), ((60, 160), vec![2, 4, 16, 18, 20])] {
+        let range = TimeRange::new(at(range.0), at(range.1)).unwrap();
+        let deleted = Curator::delete_range(&whole, pv, range, &by(world.now().nanos())).unwrap();
+        assert_eq!(numbers(&world, pv), left);
+        Curator::restore_range(&whole, deleted.number, &by(world.now().nanos() + 1)).unwrap();
+        assert_eq!(numbers(&world, pv), all);
+    }
+    let before = TimeRange::new(at(0), at(5)).unwrap();
+    let error = Curator::delete_range(&whole, pv, before, &by(world.now().nanos())).unwrap_err();
+    assert_eq!(error.fault, Fault::NothingThere);
+}
+
+#[test]
+fn what_is_imported_of_a_pv_that_is_recorded_twice_is_read_once_and_deleted_as_any() {
+    let world = after(4);
+    let whole = Whole::new(world.board.clone());
+    let pv = global(0, PvId(0)).unwrap();
+    let old = |number: i64| Sample {
+        time: at(number * 10 - 1000),
+        value: Value::F64(number as f64),
+        alarm: Alarm::default(),
+        pulse: 0,
+        stamp: None,
+    };
+    let mut intake = Curator::import(&whole, "of old", &by(world.now().nanos())).unwrap();
+    let records: Vec<_> = (0..5).map(|number| (pv, Record::Sample(old(number)))).collect();
+    intake.append(&records).unwrap();
+    assert_eq!(intake.finish_part("part 1").unwrap().samples, 5);
+    let times = || {
+        let request = Request { series: pv.into(), range: TimeRange::ALL, before: Before::None };
+        samples(&world.query(), &request).unwrap().iter().map(|sample| sample.time.nanos()).collect::<Vec<_>>()
+    };
+    let all = [-1000, -990, -980, -970, -960, 20, 40];
+    assert_eq!(times(), all);
+    let range = TimeRange::new(at(-985), at(30)).unwrap();
+    let deleted = Curator::delete_range(&whole, pv, range, &by(world.now().nanos())).unwrap();
+    assert_eq!(times(), [-1000, -990, 40], "of both, what was imported and what both recorded");
+    Curator::restore_range(&whole, deleted.number, &by(world.now().nanos() + 1)).unwrap();
+    assert_eq!(times(), all);
+}
+
+#[test]
+fn an_answer_that_has_said_what_it_is_made_without_waits_for_the_shard() {
+    let mut world = after(6);
+    let (query, pv) = (world.query(), global(0, PvId(1)).unwrap());
+    assert_eq!(query.left_out(), [], "all are there, and that is said");
+    world.board.closed(0);
+    world.recorders[0].life = None;
+    let error = query.last_before(&pv.into(), Timestamp::MAX).unwrap_err().to_string();
+    assert!(error.contains("no node has shard 0"), "{error}");
+    let query = world.query();
+    assert_eq!(query.last_before(&pv.into(), Timestamp::MAX).unwrap().map(|sample| sample.time), Some(at(50)));
+    let left_out: Vec<String> = query.left_out().iter().map(LeftOut::to_string).collect();
+    assert!(left_out.len() == 1 && left_out[0].ends_with("what its copy recorded is told alone"), "{left_out:?}");
+    // Once it is said, more of the same may be told.
+    assert_eq!(query.last_before(&pv.into(), at(30)).unwrap().map(|sample| sample.time), Some(at(30)));
 }
