@@ -361,6 +361,11 @@ export async function getGroups(): Promise<Group[]> {
   return (await request<{ groups: Group[] }>("/groups")).groups;
 }
 
+/** How many PVs there are, with what is missing of the list. */
+export function countPvs(): Promise<PvList> {
+  return request("/pvs?limit=1");
+}
+
 /** The PVs that are in a state, by their names. */
 export function listPvs(state: PvState, limit: number): Promise<PvList> {
   return request(`/pvs?state=${state}&limit=${limit}`);

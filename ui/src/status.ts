@@ -2,8 +2,10 @@
 
 import { ApiError, getStatus, isBarred, type Status } from "./api.ts";
 import { byId, counted, h, setText } from "./dom.ts";
+import { KnownPvs, lackingOf, type Known } from "./known.ts";
+import { missingText } from "./missing.ts";
 import { formatTime, type Zone } from "./time.ts";
-import { chipText, statusWords as words } from "./words.ts";
+import { chipText, knownText, statusWords as words } from "./words.ts";
 
 const POLL_MILLIS = 5000;
 const POLL_LOST_MILLIS = 2000;
@@ -19,6 +21,7 @@ export class StatusLine {
   private problems = byId("problems");
   private chip = byId("chip");
   private lostBar = byId("lost");
+  private list = new KnownPvs();
   private offset = 0;
   /** When the archiver was last heard of, by its own clock. */
   private heardAt = Date.now() / 1000;
@@ -107,12 +110,10 @@ export class StatusLine {
     this.told = { clock, heard: performance.now() };
     if (clock < least - SET_BACK_SECONDS) this.setBack();
     this.hear();
-    const { searching, disconnected, total } = status.pvs;
-    setText(this.counts, countsText(status.pvs));
-    document.body.classList.toggle("is-barren", total === 0);
-    const missing = disconnected + searching;
-    this.counts.dataset.level = missing > 0 ? "warn" : "ok";
-    this.showChip(chipText(total, missing), missing > 0 ? "warn" : "ok", countsText(status.pvs));
+    this.showPvs(status);
+    void this.list.renew(status.clustered, status.pvs.total).then((isNews) => {
+      if (isNews && this.lostAt === null && !this.isResting) this.showPvs(status);
+    });
     const lag = status.durable.lag;
     setText(this.durable, lag > 0 ? words.lag(lag) : words.allOnDisk);
     this.problems.replaceChildren(...status.problems.map((problem) => h("li", {}, problem)));
@@ -126,6 +127,28 @@ export class StatusLine {
     this.lostAt = null;
     document.body.classList.remove("is-lost");
     this.regained();
+  }
+
+  /** How many there are, and how they fare: of a cluster those of this node, unless it has none, or nobody answers for some. */
+  private showPvs({ pvs, clustered }: Status): void {
+    const { known } = this.list;
+    const own = countsText(pvs);
+    const lost = pvs.disconnected + pvs.searching;
+    document.body.classList.toggle("is-barren", pvs.total === 0 && isNothing(known, clustered));
+    if (known && known.missing.length > 0) {
+      const { whole, short } = knownText(known.total, lackingOf(known));
+      setText(this.counts, whole);
+      this.counts.dataset.level = "warn";
+      return this.showChip(whole, "warn", missingText(known.missing), short);
+    }
+    const isElsewhere = pvs.total === 0 && clustered;
+    // What other nodes have comes a moment later.
+    if (isElsewhere && !this.list.isTold) return;
+    const text = isElsewhere && known ? chipText(known.total, 0) : chipText(pvs.total, lost);
+    const told = isElsewhere && known ? words.elsewhere(counted(known.total)) : own;
+    setText(this.counts, told);
+    this.counts.dataset.level = lost > 0 ? "warn" : "ok";
+    this.showChip(text, lost > 0 ? "warn" : "ok", told);
   }
 
   private showLost(error: unknown): void {
@@ -154,8 +177,12 @@ export class StatusLine {
     setText(this.durable, "");
   }
 
-  private showChip(text: string, level: string, title: string): void {
-    setText(this.chip, text);
+  /** Where there is little room the shorter text is shown. */
+  private showChip(text: string, level: string, title: string, short = text): void {
+    const parts =
+      short === text ? [text] : [h("span", { class: "whole" }, text), h("span", { class: "short" }, short)];
+    this.chip.classList.toggle("is-long", short !== text);
+    if (this.chip.textContent !== (short === text ? text : text + short)) this.chip.replaceChildren(...parts);
     this.chip.dataset.level = level;
     this.chip.title = title;
   }
@@ -163,6 +190,11 @@ export class StatusLine {
   private since(): string {
     return formatTime(this.lostAt!, this.zone(), 0).slice(11);
   }
+}
+
+/** Nothing is archived, as far as anybody knows. */
+function isNothing(known: Known | null, clustered: boolean): boolean {
+  return known === null ? !clustered : known.total === 0 && known.missing.length === 0;
 }
 
 /** What is well is one number; what is not comes first, and says how it is not. */

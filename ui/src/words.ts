@@ -69,6 +69,31 @@ export function binsText(seconds: string): string {
 export function chipText(total: number, lost: number): string {
   return lost === 0 ? pvsText(total) : `${lost.toLocaleString("en")} of ${pvsText(total)} lost`;
 }
+/** The same of a cluster while nobody answers for parts of it: in a sentence, and where there is little room. */
+export function knownText(total: number, lacking: Lacking): { whole: string; short: string } {
+  const { parts, pvs, isMore, isNowhere } = lacking;
+  const shards = parts === 1 ? "a shard" : `${parts.toLocaleString("en")} shards`;
+  const of = `${shards} ${isNowhere ? "that no node has" : "for which nobody answers"}`;
+  const known = `${pvsText(total)} known`;
+  const short = pvs > 0 ? `${pvs.toLocaleString("en")} of ${pvsText(total)} unknown` : known;
+  if (pvs === 0 && isMore) return { whole: `${known}; ${of} may have more`, short };
+  return {
+    whole: `${known}, ${pvs.toLocaleString("en")} of ${of}${isMore ? ", which may have more" : ""}`,
+    short,
+  };
+}
+
+/** Parts of a cluster for which nobody answers. */
+interface Lacking {
+  parts: number;
+  /** So many PVs are known of them, */
+  pvs: number;
+  /** and there may be others. */
+  isMore: boolean;
+  /** No node has them; else one that cannot be asked. */
+  isNowhere: boolean;
+}
+
 
 export const settingsWords = {
   title: (name: string) => `Settings of ${name}`,
@@ -1424,6 +1449,7 @@ export const reportWords = {
     name: "Top PVs by event rate",
     is: "PVs by the samples a second that are stored of them.",
     todo: "Give noisy PVs a dead band or a scan period, by Policy in the table.",
+  elsewhere: (pvs: string) => `${pvs} PVs, all of them at other nodes of the cluster`,
   },
   getStorageRateReport: {
     name: "Top PVs by storage rate",

@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { base, openForEach, page, server } from "./opened.ts";
+import { settledOverlaps } from "./overlaps.ts";
+import { threeNodes } from "./server.ts";
 
 openForEach(20_000);
 
@@ -92,4 +94,52 @@ test("what was removed, ordered and done says it of its list, too", async () => 
   await page.goto(`${base}manage?part=audit`);
   await page.locator(".part").getByText("oidc:ana").first().waitFor();
   assert.equal(await page.locator(".part .missing").count(), 0);
+});
+
+test("the chip says how many PVs are known while nobody answers for some of them, and counts again once a node has them", async () => {
+  server.cluster = threeNodes();
+  const { pvs } = server;
+  // What a node counts in its status are those that it records: here it has none.
+  server.recorded = [];
+  server.missing = [{ part: "shard 3 of the cluster", names: 3, why: "no node has it at present" }];
+  await page.goto(`${base}?pv=LAB:TEMP1`);
+  const chip = page.locator("#chip");
+  await chip.getByText(`${pvs.length} PVs known, 3 of a shard that no node has`, { exact: true }).waitFor();
+  assert.equal(await chip.getAttribute("data-level"), "warn");
+  assert.match((await chip.getAttribute("title"))!, /^Nobody answers for shard 3 of the cluster: 3 PVs are/);
+  assert.equal(await page.locator("#counts").textContent(), await chip.locator(".whole").textContent());
+  await page.setViewportSize({ width: 390, height: 844 });
+  await chip.getByText(`3 of ${pvs.length} PVs unknown`).waitFor();
+  const isWhole = () =>
+    chip.evaluate((chip) => chip.scrollWidth <= chip.clientWidth && chip.scrollHeight <= chip.clientHeight);
+  assert.ok(await isWhole(), "on a phone all of the shorter text is read");
+  for (const width of [1024, 1200, 1400]) {
+    await page.setViewportSize({ width, height: 850 });
+    assert.ok(await isWhole(), `at ${width} all of it is read`);
+    const { beyond, over } = await settledOverlaps(page);
+    assert.deepEqual([beyond, over], [[], []], `at ${width}`);
+  }
+  server.missing = [
+    {
+      part: "shard 3 of the cluster",
+      names: 3,
+      why: "node archiver2, which has it, cannot be asked: it is silent",
+    },
+    { part: "shard 5 of the cluster", names: null, why: "no node has it at present" },
+  ];
+  const more = `${pvs.length} PVs known, 3 of 2 shards for which nobody answers, which may have more`;
+  await chip.getByText(more).waitFor();
+  server.missing = [];
+  server.recorded = pvs;
+  await chip.getByText(`of ${pvs.length} PVs lost`).waitFor();
+});
+
+test("a node that records nothing itself says how many PVs the others have, and not that nothing is archived", async () => {
+  server.cluster = threeNodes();
+  server.recorded = [];
+  await page.goto(base);
+  await page.locator("#chip").getByText(`${server.pvs.length} PVs`, { exact: true }).waitFor();
+  await page.locator("#empty").waitFor();
+  assert.ok(await page.locator("#barren").isHidden());
+  assert.match((await page.locator("#chip").getAttribute("title"))!, /at other nodes of the cluster$/);
 });

@@ -195,6 +195,8 @@ export class TestServer {
   unanswered = new Set<string>();
   /** Orders to nodes, in order. */
   nodeOrders: string[] = [];
+  /** Those that this node records itself; none: all of them. */
+  recorded: FixturePv[] | null = null;
   exports = new Exports(() => this.now());
   notes = new Memos("notes", () => this.now());
   views = new Memos("views", () => this.now());
@@ -686,14 +688,15 @@ export class TestServer {
   }
 
   private status(): object {
-    const count = (state: string) => this.pvs.filter((pv) => pv.state === state).length;
+    const recorded = this.recorded ?? this.pvs;
+    const count = (state: string) => recorded.filter((pv) => pv.state === state).length;
     return {
       version: "0.0.0-test",
       started: isoOf({ seconds: FIRST, nanos: 0 }),
       now: new Date(this.now() * 1000).toISOString(),
       durable: { appended: 1000, durable: 1000, lag: 0 },
       pvs: {
-        total: this.pvs.length,
+        total: recorded.length,
         connected: count("connected"),
         searching: count("searching"),
         disconnected: count("disconnected"),

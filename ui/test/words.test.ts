@@ -15,6 +15,7 @@ const NO_TEXTS: [file: string, like: RegExp, why: string][] = [
   ["condition.ts", /^ and $/, "the language of conditions"],
   ["drawer_panel.ts", /^shift\(/, "the language of formulas"],
   ["keys.ts", /^input, /, "elements in which letters are typed"],
+  ["known.ts", /^no node has it$/, "how the archiver begins a reason"],
   ["page.ts", /^live \$$/, "what a view was loaded for"],
   ["waveform.ts", /^live \$$/, "what a waveform was drawn for"],
   ["panel.ts", /^archive operates$/, "classes"],
