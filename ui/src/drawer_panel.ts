@@ -5,7 +5,7 @@ import { ChartCanvas, type Part, type Zoomed } from "./chart_canvas.ts";
 import type { Chart, Size } from "./chart_axes.ts";
 import type { DrawerActions, DrawerScene } from "./drawer.ts";
 import type { Choices, Tab } from "./drawer_state.ts";
-import { formatNumber } from "./decode.ts";
+import { formatNumber, kindOf } from "./decode.ts";
 import { h, set, setText } from "./dom.ts";
 import { button, emptyOf, sentence } from "./empty.ts";
 import { expressionOf } from "./formula.ts";
@@ -380,9 +380,12 @@ export function nothingIn(text: string, { range, now }: DrawerScene, actions: Dr
 }
 
 function rowsOf({ traces, range, palette }: DrawerScene): Row[] {
-  const usable = traces.filter(
-    (trace) => !trace.hidden && !trace.unknown && (trace.kind === "number" || trace.kind === "state"),
-  );
+  const usable = traces.filter((trace) => {
+    // In a range before the first sample only what is known besides says of what type it is.
+    const isLoaded = trace.history !== null;
+    const kind = trace.kind === "unknown" && isLoaded ? kindOf(trace.detail?.type ?? null) : trace.kind;
+    return !trace.hidden && !trace.unknown && (kind === "number" || kind === "state");
+  });
   return usable.map((trace) => ({
     ...{ name: trace.name, title: titleOfName(trace.name), units: unitsOf(trace) || null },
     ...{ expression: expressionFor(trace, range), stroke: palette.trace(trace.colour).stroke, trace },

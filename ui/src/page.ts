@@ -11,7 +11,7 @@ import { Live } from "./live.ts";
 import { Loader } from "./load.ts";
 import { PLAIN } from "./look.ts";
 import { Notes, type NoteMark } from "./notes.ts";
-import { nothingLines } from "./nothing.ts";
+import { nothingLines, type Said } from "./nothing.ts";
 import { OverviewStrip } from "./strip.ts";
 import { Between } from "./between.ts";
 import { Panel, type PanelActions } from "./panel.ts";
@@ -118,6 +118,8 @@ export class Page {
   private askedAt = -Infinity;
   private settleTimer = 0;
   private frame = 0;
+  /** What is said where nothing is drawn. */
+  private nothing: Said[] = [];
   /** The lines themselves are to be drawn again, not only what follows the cursor. */
   private isStale = true;
   /** What each trace was last loaded for, and with how many bins. */
@@ -128,6 +130,7 @@ export class Page {
   /** Nothing may be read: what is there stays, and nothing is asked for. */
   private isBarred = false;
   private doubt: () => void;
+  private go: (range: Range) => void;
 
   constructor(
     private store: ViewStore,
@@ -139,6 +142,7 @@ export class Page {
   ) {
     this.palette = applyTheme(store.view.theme);
     this.doubt = trouble.doubt;
+    this.go = mouse.zoom;
     const changed = (trace: Trace) => {
       if (trace.unknown) this.follow();
       this.draw();
@@ -673,12 +677,35 @@ export class Page {
   }
 
   private drawNothing(range: Range): void {
-    const lines = nothingLines(this.traces, range, this.store.view.zone);
+    const { isSilent } = this.clock;
+    const moment = { range, zone: this.store.view.zone, known: this.clock.known(), silent: isSilent };
+    const lines = nothingLines(this.traces, moment);
     const nothing = byId("nothing");
     nothing.hidden = lines.length === 0;
-    // Not innerText, which lays out the whole page.
-    if (nothing.textContent !== lines.join(""))
-      nothing.replaceChildren(...lines.map((line) => h("p", {}, line)));
+    const key = lines.map(({ text }) => text).join("\n");
+    this.nothing = lines;
+    // The same lines stay the same elements, so that a link keeps the focus.
+    if (nothing.dataset.said === key) return;
+    nothing.dataset.said = key;
+    nothing.replaceChildren(...lines.map((line, i) => this.nothingLine(line, i)));
+  }
+
+  private nothingLine({ text, to }: Said, nth: number): HTMLElement {
+    if (!to) return h("p", {}, text);
+    // Where it leads goes by what is shown when it is pressed.
+    const go = () => {
+      const to = this.nothing[nth]?.to;
+      if (!to) return;
+      byId("plot").focus();
+      this.go(to);
+    };
+    const label = words.showOf(text);
+    return h(
+      "p",
+      {},
+      `${text}. `,
+      h("button", { type: "button", class: "link", "aria-label": label, click: go }, words.showIt),
+    );
   }
 
   /** Of bins only the last of their samples is known: at cursor A the values themselves are asked for. */

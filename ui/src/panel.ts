@@ -6,6 +6,7 @@ import { byId, h, setText } from "./dom.ts";
 import { ExactTimes } from "./exact.ts";
 import { happenings, HAPPENINGS_MAX, type Happening } from "./events.ts";
 import type { NoteMark } from "./notes.ts";
+import { whereOf } from "./nothing.ts";
 import { letter, titleOf, type Layout } from "./panes.ts";
 import { NO_READING, readingAt, readingOver, type Reading } from "./reading.ts";
 import { overName, titleOfName } from "./source.ts";
@@ -21,7 +22,7 @@ import {
   type Zone,
 } from "./time.ts";
 import { isLacking, unitsOf, type Trace } from "./trace.ts";
-import { binsText, commonWords, completeText, eventsText, plotWords, wordOf } from "./words.ts";
+import { binsText, commonWords, completeText, eventsText, wordOf } from "./words.ts";
 
 export interface PanelActions {
   toggle(name: string): void;
@@ -537,13 +538,13 @@ function noteText(trace: Trace, reading: Reading, state: PanelState): string {
   const gap = reading.gaps[0];
   if (gap) return `${wordOf.gap}: ${causeText(gap.cause)}`;
   if (trace.history.truncated) return wordOf.truncated;
-  if (trace.kind === "unknown") return plotWords.nothingRecorded;
+  // Without a sample before the end of the range nobody knows of what type it is.
+  if (trace.kind === "unknown") return whereOf(trace, state).text;
   return firstText(trace, state) ?? trace.state ?? "";
 }
 
 /** When the first sample is, if the range shown ends before it. */
 function firstText(trace: Trace, state: PanelState): string | null {
   const first = exactOf(trace.detail?.extent?.first ?? "");
-  if (!first || floatOf(first) < state.range.to) return null;
-  return wordOf.firstLater(formatInstant(first, state.zone, 0));
+  return first && floatOf(first) >= state.range.to ? whereOf(trace, state).text : null;
 }

@@ -38,7 +38,6 @@ export const wordOf = {
   seeBelow: "see below",
   notKnownSince: (time: string) => `not known since ${time}`,
   truncated: "too many samples for this range: zoom in to see the rest",
-  firstLater: (time: string) => `nothing yet: the first sample is of ${time}`,
   turn: (name: string, isHidden: boolean) => `${isHidden ? "Show" : "Hide"} ${name}`,
 } as const;
 
@@ -1101,6 +1100,12 @@ export const timeWords = {
   millis: (count: string) => `${count} ms`,
   hoursAnd: (hours: number, minutes: number) => `${hours} h${minutes > 0 ? ` ${minutes} min` : ""}`,
   untilNow: (ago: string) => `${ago} – now`,
+  nothingHere: "nothing recorded in this range",
+  firstLater: (time: string) => `first sample at ${time}; nothing before`,
+  lastEarlier: (time: string) => `last sample at ${time}; nothing after`,
+  lostFrom: (time: string, again: string) => `last sample at ${time}; recorded again from ${again}`,
+  showIt: "Show it",
+  showOf: (said: string) => `Show it: ${said}`,
   range: (text: string) => `Range: ${text}`,
   aroundNoBeginning: (text: string) => `${text} goes around a moment: write one as the beginning.`,
   aroundNoEnd: (text: string) => `${text} goes around a moment: write one as the end.`,

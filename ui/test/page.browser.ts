@@ -598,15 +598,49 @@ test("the keyboard moves the cursor and marks a moment", async () => {
   await page.waitForFunction(() => !location.search.includes("at="));
 });
 
-test("a range in which nothing was recorded says where there is something", async () => {
+test("a range before the first sample says when that is, and leads there", async () => {
   await open("pv=SR:CURRENT&from=2025-11-20T10:00:00Z&to=2025-11-20T11:00:00Z&zone=utc");
   const nothing = page.locator("#nothing");
-  assert.match(
-    await nothing.innerText(),
-    /Nothing to draw in this range\s+SR:CURRENT: samples from 2026-01-01 00:00:00 to/,
-  );
+  const said = "first sample at 2026-01-01 00:00:00; nothing before";
+  await nothing.getByText(`SR:CURRENT: ${said}. Show it`).waitFor();
+  assert.match(await nothing.innerText(), /^Nothing to draw in this range\s/);
+  await page.locator('#legend [data-pv="SR:CURRENT"] .note').getByText(said).waitFor();
+  // By keyboard, as by the mouse.
+  await nothing.getByRole("button", { name: `Show it: SR:CURRENT: ${said}` }).press("Enter");
+  await nothing.waitFor({ state: "hidden" });
+  const { from, to } = Object.fromEntries(new URL(page.url()).searchParams) as { from: string; to: string };
+  assert.ok(from < "2026-01-01T00:00:00Z" && to > "2026-01-01T00:00:00Z", `${from} to ${to}`);
+  assert.equal(Date.parse(to) - Date.parse(from), 3_600_000, "as much is shown as before");
+  await page.waitForFunction(() => document.activeElement?.id === "plot");
+  await page.goBack();
+  await nothing.getByText(said).waitFor();
   await page.selectOption("#length", "all");
   await nothing.waitFor({ state: "hidden" });
+});
+
+test("a range behind the last sample says when that was, and leads there", async () => {
+  const now = Math.floor(Date.now() / 1000);
+  const time = (seconds: number) => new Date(seconds * 1000).toISOString();
+  const range = `from=${time(now - 400)}&to=${time(now - 100)}&zone=utc`;
+  await open(`pv=LAB:OFFLINE&${range}`);
+  const nothing = page.locator("#nothing");
+  await nothing.getByText(/LAB:OFFLINE: last sample at [-\d]+ [\d:]+; nothing after\. Show it/).waitFor();
+  const last = /at ([-\d]+ [\d:]+);/.exec(await nothing.innerText())![1]!;
+  await nothing.getByRole("button").click();
+  await nothing.waitFor({ state: "hidden" });
+  const params = new URL(page.url()).searchParams;
+  const at = `${last.replace(" ", "T")}Z`;
+  assert.ok(params.get("from")! < at && at < params.get("to")!, `${at} in ${page.url()}`);
+  // One whose value goes on holding has nothing to say there.
+  await open(`pv=LAB:OFFLINE&pv=SR:CURRENT&${range}`);
+  await loaded();
+  assert.ok(await nothing.isHidden());
+});
+
+test("within a gap it is said when the last sample was and when there are more", async () => {
+  await open("pv=LAB:TEMP1&from=2026-11-20T10:45:30Z&to=2026-11-20T10:47:00Z&zone=utc");
+  const said = /LAB:TEMP1: last sample at 2026-11-20 10:44:5\d; recorded again from 2026-11-20 10:48:00\./;
+  await page.locator("#nothing").getByText(said).waitFor();
 });
 
 test("a name that is not in the archive can be added from the table", async () => {

@@ -789,7 +789,9 @@ export class TestServer {
       ...{ added: "2026-01-01T00:00:00.000000000Z", server: "127.0.0.1:5064", reconnects: 1, refusal: null },
       counters: { received: 1234, stored: 1234, dropped_queue: 0 },
       metadata: pv.metadata,
-      extent: last ? { first: isoOf({ seconds: FIRST, nanos: 0 }), last: isoOf(last), samples: 1234 } : null,
+      extent: last
+        ? { first: isoOf({ seconds: pv.first ?? FIRST, nanos: 0 }), last: isoOf(last), samples: 1234 }
+        : null,
     };
   }
 
@@ -916,7 +918,7 @@ export class TestServer {
       const bins = isNumber ? this.binned(pv, edges, last - first) : emptyBins(edges, last - first);
       const [before] = isNumber ? this.lastBefore(pv, edges.exactFrom) : [];
       const told = {
-        ...{ pv: pv.name, type: pv.type, metadata: pv.metadata, before: before ? beforeOf(before) : null },
+        ...{ pv: pv.name, type, metadata, before: before ? beforeOf(before) : null },
         ...{ raw: bins.count.every((count) => count <= 1), gaps: source.gaps(pv, range.from, range.to) },
       };
       return { told, bins };
@@ -924,6 +926,9 @@ export class TestServer {
     const facts = { width: String(width), pvs: JSON.stringify(parts.map(({ told }) => told)) };
     return arrowOf(
       facts,
+      // Before its first sample nobody knows of what type it will be.
+      const isBegun = this.lastBefore(pv, instantOf(range.to)).length > 0;
+      const [type, metadata] = isBegun ? [pv.type, pv.metadata] : [null, null];
       parts.map(({ bins }) => bins),
     );
   }
