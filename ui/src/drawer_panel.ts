@@ -58,6 +58,8 @@ export abstract class Panel<Wanted, Answer> {
   private empty = h("div", { class: "drawer-empty", role: "status", hidden: true });
   private emptyKey = "";
   private key = "";
+  /** Where the live range ended for which was asked last. */
+  private liveTo = -Infinity;
   private lookKey = "";
   private rowsKey = "";
   private selects: { key: string; element: HTMLSelectElement }[] = [];
@@ -142,7 +144,7 @@ export abstract class Panel<Wanted, Answer> {
       this.csv.hidden = true;
       return this.sayEmpty(found.empty);
     }
-    const key = JSON.stringify([found.wanted, rangeKey(scene)]);
+    const key = JSON.stringify([found.wanted, this.rangeKey(scene)]);
     if (key !== this.key) {
       const isFirst = this.key === "";
       this.key = key;
@@ -162,7 +164,17 @@ export abstract class Panel<Wanted, Answer> {
     window.clearTimeout(this.timer);
     this.asking?.abort();
     this.key = this.lookKey = "";
+    this.liveTo = -Infinity;
     set(this.element, "aria-busy", "false");
+  }
+
+  /** A live range is another one once it has gone on for long enough, however the archiver's clock is guessed meanwhile. */
+  private rangeKey({ range, isLive }: DrawerScene): string {
+    if (!isLive) return `${iso(range.from)} ${iso(range.to)}`;
+    const length = range.to - range.from;
+    const step = Math.max(LIVE_SECONDS_MIN, length / 20);
+    if (Math.abs(range.to - this.liveTo) >= step) this.liveTo = range.to;
+    return `${length.toPrecision(6)} ${this.liveTo}`;
   }
 
   private askAfter(wanted: Wanted, millis: number): void {
@@ -396,14 +408,6 @@ function expressionFor({ source }: Trace, range: Range): string {
   if (source.kind === "formula") return source.expression;
   const pv = expressionOf(source.pv);
   return source.kind === "pv" ? pv : `shift(${pv}, ${secondsEarlier(source.by, range.from)} s)`;
-}
-
-/** A live range is another one only now and then. */
-function rangeKey({ range, isLive }: DrawerScene): string {
-  const length = range.to - range.from;
-  if (!isLive) return `${iso(range.from)} ${iso(range.to)}`;
-  const step = Math.max(LIVE_SECONDS_MIN, length / 20);
-  return `${length.toPrecision(6)} ${Math.floor(range.to / step)}`;
 }
 
 const ROUND = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
