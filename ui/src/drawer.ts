@@ -26,6 +26,10 @@ export interface DrawerActions {
   change(drawer: DrawerState, step?: "push" | "replace"): void;
   /** Sets the plot's cursor. */
   pin(at: number): void;
+  /** Sets both its cursors. */
+  between(span: Range): void;
+  /** Shows in it which stretch is marked; none: no more. */
+  mark(span: Range | null): void;
   /** Lets somebody find another PV. */
   find(): void;
   /** Shows another range. */

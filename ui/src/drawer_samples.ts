@@ -1,33 +1,31 @@
-// The samples of the plot's PVs as a table: when, what, in which alarm; gaps are rows among them. It comes by pages as somebody looks further.
+// The samples of the plot's PVs, and the steps of its formulas, as a table: when, what, in which alarm; gaps are rows among them. It comes by pages
+// as somebody looks further; rows are marked, which the plot shows, and copied.
 
 import { ApiError, isAbort, rangeQuery } from "./api.ts";
+import { copyText } from "./copy.ts";
 import type { DrawerActions, DrawerScene } from "./drawer.ts";
-import { nothingIn, type Empty } from "./drawer_panel.ts";
+import type { Empty } from "./drawer_panel.ts";
 import type { Choices } from "./drawer_state.ts";
 import { causeText, formatValue, severityName } from "./decode.ts";
 import { h, set, setText } from "./dom.ts";
 import { button, emptyOf, sentence } from "./empty.ts";
+import { whereOf } from "./nothing.ts";
 import { csvOf } from "./relations.ts";
 import { lastBefore } from "./rows.ts";
 import { isGap, ROWS_MAX, SampleRows, type GapRow, type Row, type SampleRow } from "./sample_rows.ts";
+import { csvText, tabbedText } from "./sample_texts.ts";
 import type { Range } from "./state.ts";
-import {
-  floatOf,
-  formatDuration,
-  formatInstant,
-  formatTime,
-  instantOf,
-  isoOf,
-  type Instant,
-} from "./time.ts";
+import { floatOf, formatDuration, formatInstant, formatTime, type Instant } from "./time.ts";
 import { unitsOf, type Trace } from "./trace.ts";
-import { commonWords, sampleWords as words } from "./words.ts";
+import { commonWords, drawerWords, plotWords, sampleWords as words } from "./words.ts";
 
 /** As high as a row is drawn, in pixels. */
 const ROW = 24;
 /** The archiver is asked once a range has stood still for so long; one that does not answer again after this. */
 const REST_MILLIS = 250;
 const AGAIN_MILLIS = 5000;
+/** Of more PVs than this it is not told one by one where they have samples. */
+const PVS_TOLD_MAX = 3;
 
 export class SamplesPanel {
   readonly element: HTMLElement;
@@ -35,14 +33,18 @@ export class SamplesPanel {
   private told = h("p", { class: "told", role: "status" });
   private again = h("button", { type: "button", class: "link", hidden: true }, words.again);
   private copied = h("p", { class: "pointed", role: "status" });
-  private copy = button(words.copy, () => void this.copyRows(this.found?.rows ?? []));
+  private copy = button(words.copy, () => void this.copyShown());
+  private toCursors = button(words.toCursors, () => this.pin());
   private csv = h("a", { class: "button", download: "", hidden: true }, commonWords.csv);
   private shown = h("div", { class: "samples-shown", role: "rowgroup" });
   private space = h("div", { class: "space-high", role: "presentation" }, this.shown);
   private head = h("div", { class: "sample-row sample-head", role: "row" });
   private grid = h(
     "div",
-    { class: "samples-grid", tabindex: "0", role: "grid", "aria-label": words.label },
+    {
+      ...{ class: "samples-grid", tabindex: "0", role: "grid", "aria-label": words.label },
+      "aria-multiselectable": "true",
+    },
     h("div", { role: "rowgroup", class: "head-group" }, this.head),
     this.space,
   );
@@ -56,7 +58,12 @@ export class SamplesPanel {
   private lookKey = "";
   private rowsKey = "";
   private emptyKey = "";
+  /** That nothing is in the range stands in place of the table. */
+  private saysNothing = false;
   private active = 0;
+  /** The rows that are marked, and from which on Shift marks. */
+  private marked = new Set<number>();
+  private anchor = 0;
   /** Why what comes next has not come; it is not asked for by itself before that is over. */
   private trouble: { text: string; again: () => void } | null = null;
 
@@ -65,7 +72,15 @@ export class SamplesPanel {
     this.element = h(
       "div",
       { class: "drawer-panel" },
-      h("div", { class: "drawer-fields" }, label, h("span", { class: "space" }), this.copy, this.csv),
+      h(
+        "div",
+        { class: "drawer-fields" },
+        label,
+        h("span", { class: "space" }),
+        this.toCursors,
+        this.copy,
+        this.csv,
+      ),
       h("div", { class: "drawer-said" }, h("p", {}, this.told, " ", this.again), this.copied),
       h("div", { class: "samples-place" }, this.grid, this.empty),
     );
@@ -73,6 +88,12 @@ export class SamplesPanel {
     this.grid.addEventListener("scroll", () => this.draw());
     this.grid.addEventListener("keydown", (event) => this.keyDown(event));
     this.shown.addEventListener("click", (event) => this.click(event));
+    // Rows are marked, not their letters.
+    this.shown.addEventListener("mousedown", (event) => {
+      if (!event.shiftKey && !event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      this.grid.focus({ preventScroll: true });
+    });
     new ResizeObserver(() => this.draw()).observe(this.grid);
   }
 
@@ -86,6 +107,7 @@ export class SamplesPanel {
     if (names.length === 0) {
       this.rest();
       this.found = null;
+      this.saysNothing = false;
       this.tell();
       return this.sayEmpty({
         key: words.noPv,
@@ -100,10 +122,12 @@ export class SamplesPanel {
       this.askAfter(names, isFirst ? 0 : REST_MILLIS);
     }
     // Units and names of states may come later than the samples.
-    const known = all.map(({ metadata }) => metadata !== null);
+    const known = all.map(({ metadata, detail }) => [metadata !== null, detail !== null]);
     const lookKey = JSON.stringify([scene.zone, scene.at, scene.isLive, known]);
     if (lookKey === this.lookKey) return;
     this.lookKey = lookKey;
+    // So may when there are some.
+    if (this.found && this.saysNothing) this.sayEmpty(this.nothing(this.found.range));
     this.tell();
     this.draw();
   }
@@ -116,13 +140,21 @@ export class SamplesPanel {
     this.asking = null;
     this.key = this.lookKey = "";
     set(this.element, "aria-busy", "false");
+    this.actions.mark(null);
   }
 
-  /** What has samples of its own: neither formulas nor other times do. */
+  /** What has samples of its own, or steps: a PV at another time has not. */
   private get traces(): Trace[] {
     return this.scene.traces.filter(
-      ({ hidden, unknown, source }) => !hidden && !unknown && source.kind === "pv",
+      ({ hidden, unknown, source }) => !hidden && !unknown && source.kind !== "over",
     );
+  }
+
+  /** Those of which the table is. */
+  private get chosen(): Trace[] {
+    const all = this.traces;
+    const chosen = all.filter(({ name }) => !this.of.value || name === this.of.value);
+    return chosen.length > 0 ? chosen : all;
   }
 
   private showChoices({ of }: Choices, traces: Trace[]): void {
@@ -130,7 +162,8 @@ export class SamplesPanel {
     if (key !== this.rowsKey) {
       this.rowsKey = key;
       const names = traces.map(({ name }) => h("option", { value: name }, name));
-      const all = h("option", { value: "" }, words.all(traces.length));
+      const formulas = traces.filter(isFormula).length;
+      const all = h("option", { value: "" }, words.all(traces.length - formulas, formulas));
       this.of.replaceChildren(...(traces.length > 1 ? [all] : []), ...names);
     }
     const isOne = traces.some(({ name }) => name === of);
@@ -169,10 +202,12 @@ export class SamplesPanel {
       this.trouble = null;
       if (which === "first") {
         this.found = rows;
-        this.active = 0;
+        this.active = this.anchor = 0;
         this.grid.scrollTop = 0;
+        this.mark([]);
       }
-      this.sayEmpty(rows.rows.length === 0 && rows.isWhole ? this.nothing(rows.range) : null);
+      this.saysNothing = rows.rows.length === 0 && rows.isWhole;
+      this.sayEmpty(this.saysNothing ? this.nothing(rows.range) : null);
     } catch (error) {
       if (isAbort(error)) return;
       if (!(error instanceof ApiError)) throw error;
@@ -184,13 +219,29 @@ export class SamplesPanel {
     this.draw();
   }
 
-  private nothing({ from, to }: Range): Empty {
-    const text = words.nothing(this.time(from), this.time(to));
-    return nothingIn(text, this.scene, this.actions);
+  /** Where there are samples is said, with a way there. */
+  private nothing(range: Range): Empty {
+    const text = words.nothing(this.time(range.from), this.time(range.to));
+    const { zone } = this.scene;
+    const found = this.chosen.map((trace) => ({ name: trace.name, ...whereOf(trace, { range, zone }) }));
+    const said = found.slice(0, PVS_TOLD_MAX).map(({ name, text }) => `${name}: ${text}.`);
+    if (found.length > said.length) said.push(`${commonWords.andMore(found.length - said.length)}.`);
+    const ways = found.flatMap(({ name, text, to }) =>
+      to ? [{ to, label: plotWords.showOf(`${name}: ${text}`) }] : [],
+    );
+    const wider = { from: range.to - 10 * (range.to - range.from), to: Math.min(range.to, this.scene.now) };
+    const buttons = ways.slice(0, 1).map(({ to, label }) => {
+      const way = button(plotWords.showIt, () => this.actions.go(to));
+      set(way, "aria-label", label);
+      return way;
+    });
+    if (buttons.length === 0) buttons.push(button(drawerWords.earlier, () => this.actions.go(wider)));
+    return { key: [text, ...said].join(" "), nodes: () => emptyOf(text, buttons, said.join(" ")) };
   }
 
   /** Rows that are here stay; what was not answered is asked for again. */
   private refuse(error: ApiError, which: "first" | "next", again: () => void): void {
+    if (which === "first") this.saysNothing = false;
     if (error.code === "unreachable" || error.code === "busy")
       this.timer = window.setTimeout(again, AGAIN_MILLIS);
     const text = sentence(error.sentence);
@@ -210,32 +261,56 @@ export class SamplesPanel {
   /** How many rows there are, and whether these are all. */
   private tell(): void {
     const { found } = this;
-    setText(this.copied, "");
     this.copy.hidden = this.csv.hidden = this.again.hidden = true;
+    this.sayMarked();
     if (!found || this.emptyKey !== "")
       return setText(this.told, found || this.emptyKey !== "" ? "" : words.asking);
     const last = found.rows.at(-1);
-    const count = found.rows.filter((row) => !isGap(row)).length;
     const until = last ? this.short(this.time(floatOf(last.at))) : "";
+    const [url, hasAll] = this.csvUrl(found);
     const told = found.isWhole
-      ? words.whole(count)
+      ? words.whole(this.countText(found))
       : found.isFull
-        ? words.full(ROWS_MAX, until)
-        : words.part(count, until);
-    const all = this.scene.isLive ? words.live(told, this.short(this.time(found.range.to))) : told;
-    setText(this.told, this.trouble ? words.troubled(all, this.trouble.text) : all);
+        ? words.full(ROWS_MAX, until, hasAll)
+        : words.part(this.countText(found), until);
+    const all = [
+      this.scene.isLive ? words.live(told, this.short(this.time(found.range.to))) : told,
+      ...found.means.map(({ name, madeOf }) => words.means(name, this.meanOf(found, name), madeOf)),
+      ...(this.trouble ? [this.trouble.text] : []),
+    ];
+    setText(this.told, words.sentences(all));
     this.again.hidden = !this.scene.isLive && !this.trouble;
     this.copy.hidden = found.rows.length === 0;
-    const pvs = this.traces
-      .map(({ name }) => name)
-      .filter((name) => !this.of.value || name === this.of.value);
-    const url = csvOf(
-      "samples",
-      { pv: pvs[0]! },
-      [...pvs.slice(1).map((pv) => `pv=${encodeURIComponent(pv)}`), rangeQuery(found.range)].join("&"),
-    );
     this.csv.hidden = url === null;
+    setText(this.csv, hasAll ? commonWords.csv : words.csvOfPvs);
     if (url !== null) set(this.csv, "href", url);
+  }
+
+  private countText({ rows }: SampleRows): string {
+    const formulas = new Set(this.traces.filter(isFormula).map(({ name }) => name));
+    const told = rows.filter((row) => !isGap(row));
+    const steps = told.filter(({ pv }) => formulas.has(pv)).length;
+    return words.count(told.length - steps, steps);
+  }
+
+  private meanOf({ rows }: SampleRows, name: string): string {
+    const row = rows.find((row): row is SampleRow => row.pv === name && "meanOf" in row);
+    return formatDuration(row?.meanOf ?? 0);
+  }
+
+  /** Where the same is had as a file, and whether all of it is in that: each formula has one of its own. */
+  private csvUrl({ range }: SampleRows): [string | null, boolean] {
+    const { chosen } = this;
+    const pvs = chosen.filter((trace) => !isFormula(trace)).map(({ name }) => name);
+    const [first, ...rest] = pvs;
+    const query = rangeQuery(range);
+    if (first !== undefined) {
+      const others = rest.map((pv) => `pv=${encodeURIComponent(pv)}`);
+      return [csvOf("samples", { pv: first }, [...others, query].join("&")), pvs.length === chosen.length];
+    }
+    const source = chosen[0]?.source;
+    if (chosen.length !== 1 || source?.kind !== "formula") return [null, false];
+    return [csvOf("formula", { expression: source.expression }, query), true];
   }
 
   /** The first and the last row in sight. */
@@ -254,9 +329,9 @@ export class SamplesPanel {
     set(this.grid, "aria-rowcount", found.isWhole ? String(rows.length + 1) : "-1");
     this.space.style.height = `${rows.length * ROW}px`;
     const [first, last] = this.inSight();
-    const marked = this.markedRow(rows);
+    const pointed = this.pointedRow(rows);
     const shown: HTMLElement[] = [];
-    for (let i = first; i <= last && i < rows.length; i++) shown.push(this.rowOf(rows[i]!, i, i === marked));
+    for (let i = first; i <= last && i < rows.length; i++) shown.push(this.rowOf(rows[i]!, i, i === pointed));
     this.shown.style.transform = `translateY(${first * ROW}px)`;
     this.shown.replaceChildren(...shown);
     const isThere = this.active >= first && this.active <= last && rows.length > 0;
@@ -290,41 +365,51 @@ export class SamplesPanel {
   }
 
   /** The newest row at the plot's cursor. */
-  private markedRow(rows: Row[]): number {
+  private pointedRow(rows: Row[]): number {
     const { at } = this.scene;
     if (at === null) return -1;
     return lastBefore(rows.length, (row) => floatOf(rows[row]!.at) > at);
   }
 
-  private rowOf(row: Row, index: number, isMarked: boolean): HTMLElement {
+  private rowOf(row: Row, index: number, isPointed: boolean): HTMLElement {
     const cells = isGap(row) ? this.gapCells(row) : this.sampleCells(row);
+    const isMarked = this.marked.has(index);
+    const classes = [
+      "sample-row",
+      ...(isGap(row) ? ["is-gap"] : []),
+      ...(isPointed ? ["is-at"] : []),
+      ...(isMarked ? ["is-marked"] : []),
+      ...(index === this.active ? ["is-active"] : []),
+    ];
     return h(
       "div",
       {
-        class: `sample-row${isGap(row) ? " is-gap" : ""}${isMarked ? " is-at" : ""}${index === this.active ? " is-active" : ""}`,
-        ...{ id: `sample-${index}`, role: "row", "data-row": String(index) },
-        ...{ "aria-rowindex": String(index + 2), "aria-selected": String(index === this.active) },
+        ...{ class: classes.join(" "), id: `sample-${index}`, role: "row", "data-row": String(index) },
+        ...{ "aria-rowindex": String(index + 2), "aria-selected": String(isMarked) },
       },
       ...cells,
     );
   }
 
-  private sampleCells({ pv, at, value, kind, severity, status }: SampleRow): HTMLElement[] {
+  private sampleCells(row: SampleRow): HTMLElement[] {
+    const { pv, at, value, kind, severity, status, meanOf } = row;
     const trace = this.trace(pv);
-    const text = formatValue(value, kind, trace?.metadata ?? null);
-    const units = kind === "number" && trace ? unitsOf(trace) : "";
-    const cell = (name: string, text: string, severity = "") =>
-      h(
-        "span",
-        { class: name, role: "gridcell", title: text, ...(severity ? { "data-severity": severity } : {}) },
-        text,
-      );
+    const isUnknown = value === null && trace !== undefined && isFormula(trace);
+    const text = isUnknown ? words.notKnown : formatValue(value, kind, trace?.metadata ?? null);
+    const units = kind === "number" && trace && !isUnknown ? unitsOf(trace) : "";
+    const alarm = severity > 0 ? severityName(severity) : "";
+    const cell = (name: string, text: string, ...more: HTMLElement[]) =>
+      h("span", { class: name, role: "gridcell", title: text }, text, ...more);
+    const marked = (name: string, more: Record<string, string>) =>
+      h("span", { class: name, "data-severity": String(severity), ...more }, alarm);
+    const told = meanOf === undefined ? "" : words.meanOf(formatDuration(meanOf));
     return [
-      cell("time", this.instant(at)),
+      // Where its own column has no room the alarm stands beside the time.
+      cell("time", this.instant(at), ...(severity > 0 ? [marked("beside", {})] : [])),
       cell("pv", pv),
       cell("value", units ? `${text} ${units}` : text),
-      cell("severity", severity > 0 ? severityName(severity) : "", String(severity)),
-      cell("status", status > 0 ? words.status(status, this.found?.protocolOf(pv) ?? null) : ""),
+      marked("severity", { role: "gridcell", title: alarm }),
+      cell("status", status > 0 ? words.status(status, this.found?.protocolOf(pv) ?? null) : told),
     ];
   }
 
@@ -359,67 +444,128 @@ export class SamplesPanel {
 
   private keyDown(event: KeyboardEvent): void {
     const rows = this.found?.rows ?? [];
-    if (event.ctrlKey && event.key === "c" && rows[this.active]) void this.copyRows([rows[this.active]!]);
-    else if (event.ctrlKey || event.metaKey || event.altKey) return;
-    else if (event.key === "Enter") this.pin(this.active);
-    else {
-      const page = Math.max(1, Math.floor(this.grid.clientHeight / ROW) - 2);
-      const by = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[
-        event.key
-      ];
-      if (by === undefined) return;
-      this.go(this.active + by);
-    }
+    const isControl = event.ctrlKey || event.metaKey;
+    const page = Math.max(1, Math.floor(this.grid.clientHeight / ROW) - 2);
+    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[
+      event.key
+    ];
+    if (event.altKey) return;
+    if (by !== undefined) this.go(this.active + by, event.shiftKey ? "extend" : isControl ? "keep" : "one");
+    else if (event.key === " ") this.turn(this.active);
+    else if (isControl && event.key.toLowerCase() === "a") this.mark(rows.map((_, i) => i));
+    else if (isControl && event.key === "c" && rows.length > 0) void this.copyMarked();
+    else if (isControl) return;
+    else if (event.key === "Enter") this.pin();
+    else if (event.key === "Escape" && this.marked.size > 1) this.mark([]);
+    else return;
     event.preventDefault();
     event.stopPropagation();
-  }
-
-  private go(to: number): void {
-    const count = this.found?.rows.length ?? 0;
-    this.active = Math.min(Math.max(to, 0), Math.max(0, count - 1));
-    const head = this.head.offsetHeight;
-    const [top, bottom] = [this.active * ROW, (this.active + 1) * ROW + head];
-    if (top < this.grid.scrollTop) this.grid.scrollTop = top;
-    else if (bottom > this.grid.scrollTop + this.grid.clientHeight)
-      this.grid.scrollTop = bottom - this.grid.clientHeight;
-    this.draw();
   }
 
   private click(event: MouseEvent): void {
     const row = (event.target as HTMLElement).closest<HTMLElement>("[data-row]")?.dataset.row;
     if (row === undefined) return;
-    this.go(Number(row));
-    this.pin(Number(row));
-  }
-
-  /** Leads the plot's cursor there. */
-  private pin(index: number): void {
-    const row = this.found?.rows[index];
-    if (row) this.actions.pin(floatOf(row.at));
-  }
-
-  private async copyRows(rows: Row[]): Promise<void> {
-    const isPart = rows.length > 1 && !this.found!.isWhole;
-    try {
-      await navigator.clipboard.writeText(csvText(rows));
-      setText(this.copied, isPart ? words.copiedPart(rows.length) : words.copied(rows.length));
-    } catch {
-      // Without https there is no clipboard for pages.
-      setText(this.copied, words.notCopied);
+    const index = Number(row);
+    if (event.shiftKey) return this.go(index, "extend");
+    if (event.ctrlKey || event.metaKey) {
+      this.go(index, "keep");
+      return this.turn(index);
     }
+    this.go(index, "one");
+    this.pin();
+  }
+
+  /** To a row: it alone is marked, or all from where Shift began, or what is marked stays. */
+  private go(to: number, how: "one" | "extend" | "keep"): void {
+    const count = this.found?.rows.length ?? 0;
+    if (count === 0) return;
+    this.active = Math.min(Math.max(to, 0), count - 1);
+    const head = this.head.offsetHeight;
+    const [top, bottom] = [this.active * ROW, (this.active + 1) * ROW + head];
+    if (top < this.grid.scrollTop) this.grid.scrollTop = top;
+    else if (bottom > this.grid.scrollTop + this.grid.clientHeight)
+      this.grid.scrollTop = bottom - this.grid.clientHeight;
+    if (how === "keep") return this.draw();
+    if (how === "one") this.anchor = this.active;
+    const [first, last] = [Math.min(this.anchor, this.active), Math.max(this.anchor, this.active)];
+    this.mark(Array.from({ length: last - first + 1 }, (_, i) => first + i));
+  }
+
+  /** Marks a row beside the others, or no more. */
+  private turn(index: number): void {
+    const marked = new Set(this.marked);
+    if (!marked.delete(index)) marked.add(index);
+    this.anchor = index;
+    this.mark([...marked]);
+  }
+
+  private mark(rows: number[]): void {
+    this.marked = new Set(rows);
+    this.actions.mark(this.marked.size > 1 ? this.span : null);
+    this.sayMarked();
+    this.draw();
+  }
+
+  private get markedRows(): Row[] {
+    const rows = this.found?.rows ?? [];
+    return [...this.marked].sort((a, b) => a - b).flatMap((index) => rows[index] ?? []);
+  }
+
+  /** From the first of what is marked to the last. */
+  private get span(): Range | null {
+    const rows = this.markedRows;
+    const [first, last] = [rows[0], rows.at(-1)];
+    if (!first || !last) return null;
+    const to = isGap(last) ? Math.min(last.until, this.scene.now) : floatOf(last.at);
+    return { from: floatOf(first.at), to: Math.max(to, floatOf(first.at)) };
+  }
+
+  private sayMarked(): void {
+    const count = this.marked.size;
+    setText(this.copied, count > 1 ? words.marked(count) : "");
+    this.toCursors.hidden = count < 2;
+    setText(this.copy, count > 1 ? words.copyMarked(count) : words.copy);
+  }
+
+  /** Leads the plot's cursor there; cursors to both ends of several that are marked. */
+  private pin(): void {
+    const { span } = this;
+    const row = this.found?.rows[this.active];
+    if (this.marked.size > 1 && span && span.to > span.from) this.actions.between(span);
+    else if (row) this.actions.pin(floatOf(row.at));
+  }
+
+  private async copyShown(): Promise<void> {
+    if (this.marked.size > 1) return this.copyMarked();
+    const { rows, isWhole } = this.found!;
+    const isPart = rows.length > 1 && !isWhole;
+    const [, hasAll] = this.csvUrl(this.found!);
+    await this.putOut(
+      csvText(rows),
+      isPart ? words.copiedPart(rows.length, hasAll) : words.copied(rows.length),
+    );
+  }
+
+  /** What is marked, or the row at hand, with tabs between its cells. */
+  private async copyMarked(): Promise<void> {
+    if (this.marked.size === 0) this.mark([this.active]);
+    const rows = this.markedRows;
+    const text = tabbedText(rows, (pv) => {
+      const trace = this.trace(pv);
+      return {
+        units: trace ? unitsOf(trace) : "",
+        metadata: trace?.metadata ?? null,
+        status: (status) => words.status(status, this.found?.protocolOf(pv) ?? null),
+      };
+    });
+    await this.putOut(text, words.copied(rows.length));
+  }
+
+  private async putOut(text: string, told: string): Promise<void> {
+    setText(this.copied, (await copyText(text)) ? told : words.notCopied);
   }
 }
 
-/** Rows as the archiver writes them, with their PVs; a gap says until when, and why. */
-export function csvText(rows: Row[]): string {
-  const quoted = (text: string) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const written = (value: SampleRow["value"]) =>
-    value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
-  const lines = rows.map((row) => {
-    const cells = isGap(row)
-      ? ["", "", "", row.until === Infinity ? "" : isoOf(instantOf(row.until)), row.cause]
-      : [written(row.value), String(row.severity), String(row.status), "", ""];
-    return [isoOf(row.at), row.pv, ...cells].map(quoted).join(",");
-  });
-  return ["time,pv,value,severity,status,gap_until,gap_cause", ...lines, ""].join("\n");
+function isFormula({ source }: Trace): boolean {
+  return source.kind === "formula";
 }

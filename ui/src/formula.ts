@@ -1,6 +1,6 @@
 // Formulas over PVs as the archiver computes them: each step where these are few, else means of parts of the range, then with their extremes.
 
-import { ApiError, postRaw } from "./api.ts";
+import { ApiError, isAbort, postRaw } from "./api.ts";
 import { exactOf, noSamples, type Bins, type Samples } from "./decode.ts";
 import type { Range } from "./state.ts";
 import { floatOf, iso } from "./time.ts";
@@ -27,13 +27,48 @@ function numberOf(wire: Wire): number {
 async function ask<T>(expression: string, range: Range, more: string, signal?: AbortSignal): Promise<T> {
   const path = `/formula?from=${iso(range.from)}&to=${iso(range.to)}${more}`;
   const response = await postRaw(path, expression, signal);
-  const text = await response.text();
   try {
-    return JSON.parse(text) as T;
-  } catch {
-    // An answer that breaks off is no JSON.
+    return JSON.parse(await response.text()) as T;
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    // An answer that breaks off is no JSON, or does not come to its end.
     throw new ApiError("broken", words.brokenOff, null);
   }
+}
+
+/** What a formula comes to at a moment at which that changes: a number, an array of them, or nothing that is known. */
+export interface Step {
+  time: string;
+  value: Wire | Wire[];
+}
+
+/** The first steps of a formula in a range, each made of samples. */
+export async function getFirstSteps(
+  expression: string,
+  range: Range,
+  limit: number,
+  signal: AbortSignal,
+): Promise<Step[]> {
+  type Answer = Head & { steps: Step[] };
+  return (await ask<Answer>(expression, range, `&limit=${limit}`, signal)).steps;
+}
+
+/** A mean of a part of a range, and of what it was made. */
+export interface Mean {
+  start: string;
+  end: string;
+  mean: Wire;
+  made_of: string;
+}
+
+/** Means of equal parts, told by summaries wherever these tell them exactly. */
+export async function getMadeMeans(
+  expression: string,
+  range: Range,
+  count: number,
+  signal: AbortSignal,
+): Promise<Mean[]> {
+  return (await ask<Head & { bins: Mean[] }>(expression, range, `&bins=${count}`, signal)).bins;
 }
 
 /** Its units, if it can be computed; refused otherwise, with the place and the reason. */

@@ -157,6 +157,8 @@ export class Page {
     this.drawer = new DrawerHost({
       change: (drawer, step) => this.store.update({ drawer }, step),
       pin: (at) => this.store.update({ pinned: at }, "replace"),
+      between: ({ from, to }) => this.store.update({ pinned: from, second: to }, "replace"),
+      mark: (span) => this.plot.mark(span),
       find: () => byId("search").focus(),
       go: mouse.zoom,
       waveforms: () => this.showWaveforms(),

@@ -73,6 +73,9 @@ const FLAGS_MAX = 200;
 const FLAG_PADDING = 24;
 const NOTE_SHADE = 0.05;
 const NOTE_LINE = 0.55;
+/** Of what is marked in a table. */
+const MARKED_SHADE = 0.14;
+const MARKED_EDGE = 0.7;
 const TITLE = 20;
 const RUG = 4;
 /** Between a pane, its rug, and what is below. */
@@ -111,6 +114,8 @@ export class Plot {
   private scene: Scene | null = null;
   private place: Place | null = null;
   private at: number | null = null;
+  /** A stretch that is marked elsewhere, as rows of a table are. */
+  private marked: Range | null = null;
   /** Where the mouse is, as a part of the plotting area's width. */
   private part: number | null = null;
   private hoverY = 0;
@@ -181,6 +186,13 @@ export class Plot {
   point(at: number | null): void {
     this.part = null;
     this.at = at;
+    this.drawGlass();
+  }
+
+  /** Shows a stretch of time as marked; none: no more. */
+  mark(span: Range | null): void {
+    if (span?.from === this.marked?.from && span?.to === this.marked?.to) return;
+    this.marked = span;
     this.drawGlass();
   }
 
@@ -360,6 +372,7 @@ export class Plot {
     const width = this.size!.width;
     sized(this.glass, width, place.height, ratio);
     const context = this.glass.getContext("2d")!;
+    if (this.marked) drawMarked(context, this.marked, scene, place, ratio);
     const at = this.hover;
     this.pill.hidden = at === null;
     const dotted = at ?? scene.pinned;
@@ -612,6 +625,31 @@ function drawGrid(frame: Frame, pane: Pane, palette: Palette, times: number[]): 
     });
   });
   context.stroke();
+}
+
+/** A band over all panes, with its edges. */
+function drawMarked(
+  context: CanvasRenderingContext2D,
+  { from, to }: Range,
+  { range, palette }: Scene,
+  place: Place,
+  ratio: number,
+): void {
+  if (to < range.from || from > range.to) return;
+  const xOf = (at: number) =>
+    Math.round((place.left + Math.min(Math.max(partOf(at, range), 0), 1) * place.width) * ratio);
+  const [x0, x1] = [xOf(from), xOf(to)];
+  const [top, height] = [FLAGS * ratio, (place.bottom - FLAGS) * ratio];
+  context.fillStyle = palette.accent;
+  context.globalAlpha = MARKED_SHADE;
+  context.fillRect(x0, top, Math.max(x1 - x0, ratio), height);
+  context.globalAlpha = MARKED_EDGE;
+  for (const [x, at] of [
+    [x0, from],
+    [x1, to],
+  ] as const)
+    if (at >= range.from && at <= range.to) context.fillRect(x, top, ratio, height);
+  context.globalAlpha = 1;
 }
 
 /** The letter of a pane, and above each axis what it measures. */

@@ -1,24 +1,34 @@
-// The samples of some PVs in a range, in the order of time with their gaps between them: asked for a page at a time, as far as somebody looks.
+// The samples of some PVs and formulas in a range, in the order of time with their gaps between them: asked for a page at a time, as far as
+// somebody looks.
 
-import { ApiError, getGaps, getPv, getSamplesFrom, type Json } from "./api.ts";
-import { decodeGaps, kindOf, type Kind } from "./decode.ts";
+import { ApiError, getGaps, getPv, getSamplesFrom, isAbort, type Json } from "./api.ts";
+import { decodeGaps, exactOf, kindOf, type Kind } from "./decode.ts";
+import { getFirstSteps, getMadeMeans } from "./formula.ts";
+import { sourceOf } from "./source.ts";
 import type { Range } from "./state.ts";
 import { floatOf, instantOf, type Instant } from "./time.ts";
 
 /** Of each PV so many samples are asked for at once; of one stamp that has more, more. */
 const PAGE = 500;
+/** A formula is computed from the beginning for each page: each has so many times as many steps as the one before. */
+const PAGE_TIMES = 4;
+/** Of a formula whose steps are too many to be looked for there are so many means. */
+const MEANS = 500;
 /** So many PVs are asked for at once. */
 const AT_ONCE = 4;
 /** More rows are not kept: what lies behind them is had as CSV, or by a shorter range. */
 export const ROWS_MAX = 50_000;
 
 export interface SampleRow {
+  /** The PV, or the formula as the plot names it. */
   pv: string;
   at: Instant;
   value: Json;
   kind: Kind;
   severity: number;
   status: number;
+  /** It is the mean of so many seconds; none: a sample, or a step of a formula. */
+  meanOf?: number;
 }
 
 /** When nothing was recorded of a PV; its end is infinite while it lasts. */
@@ -36,26 +46,24 @@ export function isGap(row: Row): row is GapRow {
   return "cause" in row;
 }
 
-/** What has come of one PV and is not told yet. */
-class Stream {
+/** What has come of one PV or formula and is not told yet. */
+abstract class Stream {
   samples: SampleRow[] = [];
   gaps: GapRow[] = [];
   /** Nothing more comes of it. */
   isWhole = false;
-  /** From where the next page is asked for, and how many samples of that stamp are known already. */
-  private next: Instant;
-  private known = 0;
-  private page = PAGE;
-  private isBegun = false;
   /** By which its statuses have names. */
   protocol: string | null = null;
+  /** Of a formula that could not be computed step by step: of what its means are made. */
+  madeOf: MadeOf | null = null;
 
   constructor(
-    readonly pv: string,
-    private range: Range,
-  ) {
-    this.next = instantOf(range.from);
-  }
+    readonly name: string,
+    protected range: Range,
+  ) {}
+
+  /** Asks for what comes next. */
+  abstract ask(signal: AbortSignal): Promise<void>;
 
   /** The next that is known: a gap before the samples of its moment. */
   get first(): Row | undefined {
@@ -69,6 +77,22 @@ class Stream {
     if (isGap(row)) this.gaps.shift();
     else this.samples.shift();
     return row;
+  }
+}
+
+/** Summaries alone, or samples too. */
+export type MadeOf = "summaries" | "samples";
+
+class PvStream extends Stream {
+  /** From where the next page is asked for, and how many samples of that stamp are known already. */
+  private next: Instant;
+  private known = 0;
+  private page = PAGE;
+  private isBegun = false;
+
+  constructor(name: string, range: Range) {
+    super(name, range);
+    this.next = instantOf(range.from);
   }
 
   async ask(signal: AbortSignal): Promise<void> {
@@ -84,22 +108,22 @@ class Stream {
   }
 
   private async askGaps(signal: AbortSignal): Promise<void> {
-    const { gaps } = await getGaps(this.pv, this.range, signal);
+    const { gaps } = await getGaps(this.name, this.range, signal);
     this.gaps = decodeGaps(gaps)
       .map(({ from, to, cause, lost }) => ({
-        ...{ pv: this.pv, at: instantOf(Math.max(from, this.range.from)), until: to, cause, lost },
+        ...{ pv: this.name, at: instantOf(Math.max(from, this.range.from)), until: to, cause, lost },
       }))
       .sort((a, b) => floatOf(a.at) - floatOf(b.at));
   }
 
   private async askProtocol(signal: AbortSignal): Promise<void> {
-    this.protocol = (await getPv(this.pv, signal)).protocol;
+    this.protocol = (await getPv(this.name, signal)).protocol;
   }
 
   /** A page begins with the last stamp of the one before: there may be more samples of it. */
   private async askSamples(signal: AbortSignal): Promise<void> {
     const { chunks, truncated } = await getSamplesFrom(
-      this.pv,
+      this.name,
       this.next,
       instantOf(this.range.to),
       this.page,
@@ -107,7 +131,7 @@ class Stream {
     );
     const found = chunks.flatMap(({ type, seconds, nanos, values, severity, status }) =>
       seconds.map((second, i) => ({
-        ...{ pv: this.pv, at: { seconds: second, nanos: nanos[i] ?? 0 }, value: values[i] ?? null },
+        ...{ pv: this.name, at: { seconds: second, nanos: nanos[i] ?? 0 }, value: values[i] ?? null },
         ...{ kind: kindOf(type), severity: severity[i] ?? 0, status: status[i] ?? 0 },
       })),
     );
@@ -121,23 +145,90 @@ class Stream {
   }
 }
 
+/** A formula at each moment at which it changes, as the archiver computes it of the samples. */
+class FormulaStream extends Stream {
+  private page = PAGE;
+  private given = 0;
+
+  constructor(
+    name: string,
+    private expression: string,
+    range: Range,
+  ) {
+    super(name, range);
+  }
+
+  async ask(signal: AbortSignal): Promise<void> {
+    try {
+      await this.askSteps(signal);
+    } catch (error) {
+      const isTooMuch = error instanceof ApiError && TOO_MUCH.includes(error.code);
+      if (!isTooMuch || this.given > 0 || isAbort(error)) throw error;
+      await this.askMeans(signal);
+    }
+  }
+
+  /** From the beginning each time: an integral is that from the beginning of the range. */
+  private async askSteps(signal: AbortSignal): Promise<void> {
+    const steps = await getFirstSteps(this.expression, this.range, this.page + 1, signal);
+    this.isWhole = steps.length <= this.page;
+    const rows = steps.slice(this.given, this.page).map(({ time, value }) => this.row(time, value));
+    this.samples.push(...rows);
+    this.given += rows.length;
+    this.page = Math.min(this.page * PAGE_TIMES, ROWS_MAX);
+  }
+
+  private async askMeans(signal: AbortSignal): Promise<void> {
+    const means = await getMadeMeans(this.expression, this.range, MEANS, signal);
+    this.madeOf = means.every(({ made_of }) => made_of === "summaries") ? "summaries" : "samples";
+    for (const { start, end, mean } of means) {
+      const row = this.row(start, mean);
+      const until = exactOf(end);
+      this.samples.push(until ? { ...row, meanOf: floatOf(until) - floatOf(row.at) } : row);
+    }
+    this.isWhole = true;
+  }
+
+  private row(time: string, value: Json): SampleRow {
+    const kind = Array.isArray(value) ? "array" : "number";
+    const at = exactOf(time) ?? instantOf(this.range.from);
+    return { pv: this.name, at, value, kind, severity: 0, status: 0 };
+  }
+}
+
+/** So the archiver refuses, or ends, what it would have to read too many samples for. */
+const TOO_MUCH = ["too_large", "broken"];
+
 function isAfter(a: Instant, b: Instant): boolean {
   return a.seconds > b.seconds || (a.seconds === b.seconds && a.nanos > b.nanos);
+}
+
+function streamOf(name: string, range: Range): Stream {
+  const source = sourceOf(name);
+  return source.kind === "formula"
+    ? new FormulaStream(name, source.expression, range)
+    : new PvStream(name, range);
 }
 
 export class SampleRows {
   readonly rows: Row[] = [];
   private streams: Stream[];
 
+  /** Of PVs and formulas by their names in the plot. */
   constructor(
-    pvs: string[],
+    names: string[],
     readonly range: Range,
   ) {
-    this.streams = pvs.map((pv) => new Stream(pv, range));
+    this.streams = names.map((name) => streamOf(name, range));
   }
 
   protocolOf(pv: string): string | null {
-    return this.streams.find((stream) => stream.pv === pv)?.protocol ?? null;
+    return this.streams.find((stream) => stream.name === pv)?.protocol ?? null;
+  }
+
+  /** The formulas of which there are means alone, and of what they are made. */
+  get means(): { name: string; madeOf: MadeOf }[] {
+    return this.streams.flatMap(({ name, madeOf }) => (madeOf ? [{ name, madeOf }] : []));
   }
 
   /** There is nothing behind the rows. */

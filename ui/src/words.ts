@@ -68,6 +68,7 @@ export function binsText(seconds: string): string {
 export function chipText(total: number, lost: number): string {
   return lost === 0 ? pvsText(total) : `${lost.toLocaleString("en")} of ${pvsText(total)} lost`;
 }
+
 /** The same of a cluster while nobody answers for parts of it: in a sentence, and where there is little room. */
 export function knownText(total: number, lacking: Lacking): { whole: string; short: string } {
   const { parts, pvs, isMore, isNowhere } = lacking;
@@ -92,7 +93,6 @@ interface Lacking {
   /** No node has them; else one that cannot be asked. */
   isNowhere: boolean;
 }
-
 
 export const settingsWords = {
   title: (name: string) => `Settings of ${name}`,
@@ -954,24 +954,41 @@ const STATUSES: Record<string, string[]> = {
 /** The samples of PVs as a table. */
 export const sampleWords = {
   of: "Of",
-  all: (pvs: number) => `all ${pvsText(pvs)}`,
+  all: (pvs: number, formulas: number) =>
+    formulas === 0 ? `all ${pvsText(pvs)}` : `all ${(pvs + formulas).toLocaleString("en")} of the plot`,
   heads: { time: "Time", pv: "PV", value: "Value", severity: "Severity", status: "Status" },
   label:
-    "Samples in the order of time; arrows go from row to row, Enter sets the cursor of the plot there, Ctrl C copies the row",
+    "Samples in the order of time; arrows go from row to row, Shift and Space mark rows, Enter sets the cursors of the plot there, Ctrl C copies what is marked",
   asking: "asking the archiver …",
-  whole: (samples: number) => `${samplesText(samples)}: all of the range`,
-  part: (samples: number, until: string) =>
-    `The first ${samplesText(samples)}, up to ${until}. There are more: scroll on`,
-  full: (rows: number, until: string) =>
-    `The first ${rows.toLocaleString("en")} rows, up to ${until}. There are more: choose a shorter range, or take the CSV, which has all`,
+  count: (samples: number, steps: number) => {
+    const formulas = `${steps.toLocaleString("en")} ${steps === 1 ? "value" : "values"} of formulas, computed of every sample`;
+    return steps === 0
+      ? samplesText(samples)
+      : samples === 0
+        ? formulas
+        : `${samplesText(samples)}, ${formulas}`;
+  },
+  whole: (count: string) => `${count}: all of the range`,
+  part: (count: string, until: string) => `The first ${count}, up to ${until}. There are more: scroll on`,
+  full: (rows: number, until: string, hasAll: boolean) =>
+    `The first ${rows.toLocaleString("en")} rows, up to ${until}. There are more: choose a shorter range${hasAll ? ", or take the CSV, which has all" : ""}`,
   live: (told: string, time: string) => `${told}; as of ${time}`,
-  troubled: (told: string, trouble: string) => `${told}. ${trouble}`,
+  means: (formula: string, seconds: string, madeOf: "summaries" | "samples") =>
+    `${formula} changes too often, or its samples are too many, to be computed of each: these are means of ${seconds}, made of ${madeOf === "summaries" ? "summaries only" : "summaries and samples"}`,
+  meanOf: (seconds: string) => `mean of ${seconds}`,
+  notKnown: "not known",
+  sentences: (parts: string[]) =>
+    parts.length === 1 ? parts[0]! : parts.map((part) => `${part.replace(/\.$/, "")}.`).join(" "),
   again: "Ask again",
   copy: "Copy as CSV",
+  copyMarked: (rows: number) => `Copy ${rows.toLocaleString("en")} rows`,
+  toCursors: "Cursors A, B there",
+  marked: (rows: number) => `${rows.toLocaleString("en")} rows are marked.`,
   copied: (rows: number) => `${rows === 1 ? "The row is" : `${rows.toLocaleString("en")} rows are`} copied.`,
-  copiedPart: (rows: number) =>
-    `The ${rows.toLocaleString("en")} rows that are here are copied; the CSV has all.`,
-  notCopied: "This browser does not let a page copy here; the CSV has all.",
+  copiedPart: (rows: number, hasAll: boolean) =>
+    `The ${rows.toLocaleString("en")} rows that are here are copied${hasAll ? "; the CSV has all" : ""}.`,
+  csvOfPvs: "CSV of the PVs",
+  notCopied: "This browser does not let a page copy here.",
   noPv: "No row of the plot has samples of its own.",
   findOne: "Find a PV",
   nothing: (from: string, to: string) => `Nothing was recorded from ${from} to ${to}, and no gap is known.`,
@@ -1083,6 +1100,12 @@ export const plotWords = {
   allHidden: "All PVs are hidden.",
   nothingToDraw: "Nothing to draw in this range",
   nothingRecorded: "nothing recorded yet",
+  nothingHere: "nothing recorded in this range",
+  firstLater: (time: string) => `first sample at ${time}; nothing before`,
+  lastEarlier: (time: string) => `last sample at ${time}; nothing after`,
+  lostFrom: (time: string, again: string) => `last sample at ${time}; recorded again from ${again}`,
+  showIt: "Show it",
+  showOf: (said: string) => `Show it: ${said}`,
   samplesFrom: (from: string, to: string) => `samples from ${from} to ${to}`,
   loadingOf: (busy: number, shown: number) => `loading ${busy} of ${shown}`,
   noUnits: "no units",
@@ -1100,12 +1123,6 @@ export const timeWords = {
   millis: (count: string) => `${count} ms`,
   hoursAnd: (hours: number, minutes: number) => `${hours} h${minutes > 0 ? ` ${minutes} min` : ""}`,
   untilNow: (ago: string) => `${ago} – now`,
-  nothingHere: "nothing recorded in this range",
-  firstLater: (time: string) => `first sample at ${time}; nothing before`,
-  lastEarlier: (time: string) => `last sample at ${time}; nothing after`,
-  lostFrom: (time: string, again: string) => `last sample at ${time}; recorded again from ${again}`,
-  showIt: "Show it",
-  showOf: (said: string) => `Show it: ${said}`,
   range: (text: string) => `Range: ${text}`,
   aroundNoBeginning: (text: string) => `${text} goes around a moment: write one as the beginning.`,
   aroundNoEnd: (text: string) => `${text} goes around a moment: write one as the end.`,
@@ -1432,6 +1449,7 @@ export const statusWords = {
   pvsUnknown: "PVs: not known",
   silentSince: (time: string) => `silent since ${time}`,
   silent: "The archiver does not answer",
+  elsewhere: (pvs: string) => `${pvs} PVs, all of them at other nodes of the cluster`,
   paused: (pvs: string) => `, ${pvs} paused`,
   well: (pvs: string, connected: string, rest: string) => `${pvs} PVs: ${connected} connected${rest}`,
   lostPvs: (lost: number, total: number, how: string, rest: string) =>
@@ -1454,7 +1472,6 @@ export const reportWords = {
     name: "Top PVs by event rate",
     is: "PVs by the samples a second that are stored of them.",
     todo: "Give noisy PVs a dead band or a scan period, by Policy in the table.",
-  elsewhere: (pvs: string) => `${pvs} PVs, all of them at other nodes of the cluster`,
   },
   getStorageRateReport: {
     name: "Top PVs by storage rate",

@@ -273,7 +273,7 @@ export function formulaBins(
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
     return {
       ...{ start: isoOf(instantOf(start)), end: isoOf(instantOf(start + width)), mean: wireOf(mean) },
-      ...{ covered: (values.length / 10) * width, made_of: "samples" },
+      ...{ covered: (values.length / 10) * width, made_of: extremes ? "samples" : "summaries" },
       ...(extremes ? { min: wireOf(Math.min(...values)), max: wireOf(Math.max(...values)) } : {}),
     };
   });

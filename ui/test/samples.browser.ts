@@ -133,6 +133,203 @@ test("arrows go from row to row, Enter leads the plot there, and rows are copied
   assert.match(csv!, /^api\/v1\/samples\?pv=LAB%3ATEMP1&pv=SR%3AMODE&from=.*&format=csv$/);
 });
 
+const marked = () => grid().locator('[data-row][aria-selected="true"]');
+const copiedText = () => page.evaluate(() => navigator.clipboard.readText());
+
+/** How much of the plot, over all its height, has the colour that marks it. */
+async function bandWidth(): Promise<number> {
+  return page.evaluate(() => {
+    const [, glass] = document.querySelectorAll<HTMLCanvasElement>("#plot .panes canvas");
+    const { width, height } = glass!;
+    const row = glass!.getContext("2d")!.getImageData(0, Math.round(height / 2), width, 1).data;
+    return (
+      Array.from({ length: width }, (_, x) => row[4 * x + 3]!).filter((alpha) => alpha > 0).length / width
+    );
+  });
+}
+
+test("rows are marked by keys, shown in the plot as a band, copied with tabs, and both cursors set to their ends", async () => {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open(`pv=LAB:TEMP1&pv=SR:MODE&drawer=samples&${SHORT}`);
+  await told().getByText("all of the range").waitFor();
+  await grid().locator('[data-row="0"] .value').getByText("degC").waitFor();
+  assert.equal(await bandWidth(), 0);
+  await grid().focus();
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await marked().count(), 1);
+  assert.equal(await bandWidth(), 0, "of one row there is no band");
+  for (let i = 0; i < 4; i++) await page.keyboard.press("Shift+ArrowDown");
+  assert.equal(await marked().count(), 5);
+  await page.locator("#analysis .pointed").getByText("5 rows are marked.").waitFor();
+  const [first, last] = [await cells(1), await cells(5)];
+  const seconds = (text: string) => Number(text.slice(6));
+  const part = (seconds(last.time!) - seconds(first.time!)) / 60;
+  const width = await bandWidth();
+  assert.ok(Math.abs(width - part) < 0.02 + 0.15 * part, `${width} of the plot is marked, not ${part}`);
+  await page.keyboard.press("Control+c");
+  await page.locator("#analysis .pointed").getByText("5 rows are copied.").waitFor();
+  const lines = (await copiedText()).trimEnd().split("\n");
+  assert.equal(lines[0], "time\tpv\tvalue\tunits\tseverity\tstatus\tgap_until\tgap_cause");
+  assert.equal(lines.length, 6);
+  const temperature = lines.find((line) => line.includes("LAB:TEMP1"))!.split("\t");
+  assert.match(temperature[0]!, /^2026-11-20T10:00:[\d.]+Z$/);
+  assert.match(temperature[2]!, /^2\d\.\d{3,}$/, "all digits");
+  assert.equal(temperature[3], "degC");
+  // Shift goes back as well; Space marks one beside the others; Enter sets both cursors.
+  await page.keyboard.press("Shift+ArrowUp");
+  assert.equal(await marked().count(), 4);
+  for (let i = 0; i < 3; i++) await page.keyboard.press("Control+ArrowDown");
+  await page.keyboard.press("Space");
+  assert.deepEqual(await marked().evaluateAll((rows) => rows.map((row) => row.getAttribute("data-row"))), [
+    "1",
+    "2",
+    "3",
+    "4",
+    "7",
+  ]);
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => new URLSearchParams(location.search).has("b"));
+  const params = new URL(page.url()).searchParams;
+  const seven = await cells(7);
+  assert.equal(params.get("at")!.slice(11, 19), first.time!.slice(0, 8));
+  assert.equal(params.get("b")!.slice(11, 19), seven.time!.slice(0, 8));
+  // Escape takes the marks away, and does not close the drawer.
+  await page.keyboard.press("Escape");
+  assert.equal(await marked().count(), 0);
+  await page.waitForFunction(() => new URLSearchParams(location.search).get("drawer") === "samples");
+  await page.keyboard.press("Control+a");
+  assert.equal(
+    await page.getByRole("button", { name: /^Copy \d+ rows$/ }).textContent(),
+    `Copy ${Number(await grid().getAttribute("aria-rowcount")) - 1} rows`,
+  );
+  // Nothing stays marked in the plot without the table.
+  await page.locator('#drawer-tabs [data-tab="close"]').click();
+  await grid().waitFor({ state: "hidden" });
+  assert.ok((await bandWidth()) < 0.02, "but dots at the cursor");
+});
+
+test("rows are marked by the mouse: a click one, Shift as far as there, Control one more", async () => {
+  await open(`pv=LAB:TEMP1&drawer=samples&${SHORT}`);
+  await told().getByText("all of the range").waitFor();
+  const row = (index: number) => grid().locator(`[data-row="${index}"]`);
+  const indices = () =>
+    marked().evaluateAll((rows) => rows.map((row) => Number((row as HTMLElement).dataset.row)));
+  await row(1).click();
+  await row(4).click({ modifiers: ["Shift"] });
+  assert.deepEqual(await indices(), [1, 2, 3, 4]);
+  await row(2).click({ modifiers: ["ControlOrMeta"] });
+  assert.deepEqual(await indices(), [1, 3, 4]);
+  assert.equal(await page.evaluate(() => String(getSelection())), "", "rows are marked, not their letters");
+  assert.ok((await bandWidth()) > 0);
+  await row(3).click();
+  assert.deepEqual(await indices(), [3]);
+  assert.ok(!new URL(page.url()).searchParams.has("b"));
+});
+
+test("without a clipboard, as where the page came by http, rows are copied all the same", async () => {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.addInitScript(() => {
+    const { clipboard } = navigator;
+    Object.assign(window, { read: () => clipboard.readText() });
+    Object.defineProperty(navigator, "clipboard", { value: undefined });
+  });
+  await open(`pv=LAB:TEMP1&drawer=samples&${SHORT}`);
+  await told().getByText("all of the range").waitFor();
+  await grid().focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Control+c");
+  await page.locator("#analysis .pointed").getByText("The row is copied.").waitFor();
+  const text = await page.evaluate(() => (window as unknown as { read(): Promise<string> }).read());
+  assert.match(text, /^time\tpv\tvalue\t.*\n2026-11-20T10:00:.*\tLAB:TEMP1\t/);
+});
+
+const FORMULA = "= LAB:TEMP1 + 1";
+const withFormula = `pv=LAB:TEMP1&pv=${encodeURIComponent(FORMULA)}&drawer=samples`;
+
+test("formulas of the view are in the table, computed of every sample, a page at a time", async () => {
+  await open(`${withFormula}&${SHORT}`);
+  await told()
+    .getByText(/^\d+ samples, \d+ values of formulas, computed of every sample: all of the range$/)
+    .waitFor();
+  const formulas = grid().locator("[data-row]").filter({ hasText: FORMULA });
+  await formulas.first().waitFor();
+  await formulas.first().locator(".value").getByText("degC").waitFor();
+  const numberOf = async (text: string) =>
+    Number.parseFloat(
+      (await grid().locator("[data-row]").filter({ hasText: text }).first().locator(".value").textContent())!,
+    );
+  assert.ok((await numberOf(FORMULA)) > 20);
+  // One alone has its own file.
+  await page.getByLabel("Of", { exact: true }).selectOption(FORMULA);
+  await told()
+    .getByText(/^60 values of formulas/)
+    .waitFor();
+  const csv = page.locator("#analysis").getByRole("link", { name: "CSV", exact: true });
+  assert.match(
+    (await csv.getAttribute("href"))!,
+    /^api\/v1\/formula\?expression=LAB%3ATEMP1%20%2B%201&from=/,
+  );
+  const text = await page.evaluate(async (url) => (await fetch(url!)).status, await csv.getAttribute("href"));
+  assert.equal(text, 200);
+  // A longer range comes by pages, each computed from the beginning, and no value twice.
+  await open(`${withFormula}&of=${encodeURIComponent(FORMULA)}&${HOUR}`);
+  await told().getByText("The first 500 values of formulas").waitFor();
+  await grid().focus();
+  for (let tries = 0; !(await told().textContent())!.includes("all of the range"); tries++) {
+    assert.ok(tries < 60, "the range does not come to an end");
+    await page.keyboard.press("End");
+    await page.waitForFunction(() => document.querySelector(".drawer-panel")!.ariaBusy === "false");
+  }
+  await told().getByText("3,600 values of formulas, computed of every sample: all of the range").waitFor();
+  const froms = server.requests
+    .filter((path) => /\/formula\?.*limit=\d+$/.test(path) && !path.endsWith("limit=1"))
+    .map((path) => new URLSearchParams(path.slice(path.indexOf("?"))).get("from"));
+  assert.equal(new Set(froms).size, 1, "an integral goes from the beginning of the range");
+});
+
+test("a formula for which too many samples would be read is told by means, and of what these are made", async () => {
+  server.stepsRefused = true;
+  await open(`${withFormula}&of=${encodeURIComponent(FORMULA)}&${HOUR}`);
+  await told()
+    .getByText(/= LAB:TEMP1 \+ 1 changes too often.*these are means of 7\.2 s, made of summaries only\.$/)
+    .waitFor();
+  assert.equal(await grid().locator('[data-row="0"] .status').textContent(), "mean of 7.2 s");
+});
+
+test("on a phone the alarm of a row is seen beside its time, however the table is scrolled", async () => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await open(`pv=LAB:TEMP1&pv=LAB:TEMP2&drawer=samples&${SHORT}`);
+  await told().getByText("all of the range").waitFor();
+  const beside = grid().locator('[data-row] .time .beside[data-severity="1"]').first();
+  await beside.waitFor();
+  const isSeen = async () => {
+    const [mark, table] = [await beside.boundingBox(), await grid().boundingBox()];
+    return mark!.x >= table!.x && mark!.x + mark!.width <= table!.x + table!.width;
+  };
+  assert.equal(await beside.textContent(), "MINOR");
+  assert.ok(await isSeen());
+  const isCut = await beside.evaluate((mark) => {
+    const cell = mark.parentElement!;
+    return cell.scrollWidth > cell.clientWidth;
+  });
+  assert.ok(!isCut, "the whole word has room");
+  const before = await beside.boundingBox();
+  const scrolled = await grid().evaluate((grid) => (grid.scrollLeft = grid.scrollWidth) && grid.scrollLeft);
+  assert.ok(scrolled > 20, "there are columns to the right");
+  assert.ok(await isSeen());
+  assert.equal((await beside.boundingBox())!.x, before!.x, "the first column stays");
+  const colour = await beside.evaluate((mark) => getComputedStyle(mark, "::before").color);
+  const minor = await page.evaluate(() => {
+    const probe = document.createElement("i");
+    probe.style.color = "var(--minor)";
+    document.body.append(probe);
+    const { color } = getComputedStyle(probe);
+    probe.remove();
+    return color;
+  });
+  assert.equal(colour, minor);
+});
+
 test("a live table stays as it was until it is asked for anew", async () => {
   await open("pv=LAB:TEMP1&live=60&drawer=samples");
   await told().getByText("; as of ").waitFor();
@@ -147,13 +344,17 @@ test("a live table stays as it was until it is asked for anew", async () => {
 });
 
 test("where there are no samples, no PV, or no archiver, that is said and what to do", async () => {
-  await open(
-    `pv==LAB:TEMP1 + 1&drawer=samples&${SHORT}`.replace("==LAB:TEMP1 + 1", "=%3D%20LAB:TEMP1%20%2B%201"),
-  );
+  await open(`pv=${encodeURIComponent("LAB:TEMP1 @-1w")}&drawer=samples&${SHORT}`);
   const empty = page.locator("#analysis .drawer-empty");
   await empty.getByText("No row of the plot has samples of its own.").waitFor();
   await open("pv=LAB:TEMP1&drawer=samples&from=2025-11-20T10:00:00Z&to=2025-11-20T11:00:00Z&zone=utc");
   await empty.getByText("Nothing was recorded from 2025-11-20 10:00:00").waitFor();
+  await empty.getByText("LAB:TEMP1: first sample at 2026-01-01 00:00:00; nothing before.").waitFor();
+  await empty.getByRole("button", { name: /^Show it/ }).click();
+  await told()
+    .getByText(/^The first [\d,]+ samples, up to /)
+    .waitFor();
+  assert.equal((await cells(0)).time, "2026-01-01 00:00:00.000");
   await open(`pv=LAB:TEMP1&drawer=histogram&${SHORT}`);
   await told().getByText("known for").waitFor();
   server.down = true;

@@ -163,6 +163,8 @@ export class TestServer {
   searchMillis = 0;
   /** Samples have no distance of which a spectrum could be made. */
   isUneven = false;
+  /** Formulas need too many samples to be computed step by step. */
+  stepsRefused = false;
   /** Somebody waits for a search. */
   isSearching = false;
   /** So many seconds the archiver's clock is ahead of the machine's. */
@@ -193,10 +195,10 @@ export class TestServer {
   /** Parts for which nobody answers, and the PVs in them that every node knows of. */
   missing: Missing[] = [];
   unanswered = new Set<string>();
-  /** Orders to nodes, in order. */
-  nodeOrders: string[] = [];
   /** Those that this node records itself; none: all of them. */
   recorded: FixturePv[] | null = null;
+  /** Orders to nodes, in order. */
+  nodeOrders: string[] = [];
   exports = new Exports(() => this.now());
   notes = new Memos("notes", () => this.now());
   views = new Memos("views", () => this.now());
@@ -540,8 +542,15 @@ export class TestServer {
     };
     const text = await textOf(request);
     if (noun === "when") return this.when(source, text, url, response);
+    const isSteps = noun === "formula" && !url.searchParams.has("bins");
+    if (isSteps && this.stepsRefused)
+      throw new Refusal(413, "too_large", "more than 4000000000 numbers would have to be read");
     if (noun === "formula" || noun === "stats")
-      return send(response, 200, formula(source, text, url, noun === "stats"));
+      return send(
+        response,
+        200,
+        formula(source, text || (url.searchParams.get("expression") ?? ""), url, noun === "stats"),
+      );
     if (noun === "xy" || noun === "histogram" || noun === "fft")
       return this.related(noun, source, text === "" ? {} : (JSON.parse(text) as object), url, response);
     const match = url.searchParams.get("match");
@@ -917,6 +926,9 @@ export class TestServer {
       const isNumber = !(pv.type === "string" || pv.type === "structure" || pv.type?.endsWith("[]"));
       const bins = isNumber ? this.binned(pv, edges, last - first) : emptyBins(edges, last - first);
       const [before] = isNumber ? this.lastBefore(pv, edges.exactFrom) : [];
+      // Before its first sample nobody knows of what type it will be.
+      const isBegun = this.lastBefore(pv, instantOf(range.to)).length > 0;
+      const [type, metadata] = isBegun ? [pv.type, pv.metadata] : [null, null];
       const told = {
         ...{ pv: pv.name, type, metadata, before: before ? beforeOf(before) : null },
         ...{ raw: bins.count.every((count) => count <= 1), gaps: source.gaps(pv, range.from, range.to) },
@@ -926,9 +938,6 @@ export class TestServer {
     const facts = { width: String(width), pvs: JSON.stringify(parts.map(({ told }) => told)) };
     return arrowOf(
       facts,
-      // Before its first sample nobody knows of what type it will be.
-      const isBegun = this.lastBefore(pv, instantOf(range.to)).length > 0;
-      const [type, metadata] = isBegun ? [pv.type, pv.metadata] : [null, null];
       parts.map(({ bins }) => bins),
     );
   }
