@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { base, openForEach, page, server } from "./opened.ts";
+import { base, openForEach, page, sent, server } from "./opened.ts";
 import { SIZES, settledOverlaps } from "./overlaps.ts";
 
 openForEach(20_000);
@@ -363,26 +363,23 @@ test("at every width nothing lies over anything else, and the plot stays", async
 });
 
 test("a live range is computed anew now and then, not with every picture, and not at all once the drawer is closed", async () => {
-  // As the browser sends them: what the server hears of may be on its way.
-  let [asked, polls] = [0, 0];
-  page.on("request", (request) => {
-    if (request.url().includes("/api/v1/histogram?")) asked++;
-    if (request.url().endsWith("/api/v1/status")) polls++;
-  });
+  const count = (path: string) => sent.filter((one) => one.startsWith(path)).length;
+  const asked = () => count("/api/v1/histogram?");
+  const polls = () => count("/api/v1/status");
   const patience = { timeout: 120_000 };
   const began = performance.now();
   await open("pv=LAB:TEMP1&live=60&drawer=histogram");
   await told().getByText("known for").waitFor(patience);
-  while (asked < 3) await page.waitForRequest(/\/api\/v1\/histogram\?/, patience);
+  while (asked() < 3) await page.waitForRequest(/\/api\/v1\/histogram\?/, patience);
   // At most at each ten seconds, and once at first. The archiver's clock may be guessed some seconds wrong.
   const most = Math.floor((performance.now() - began + 3000) / 10_000) + 1;
-  assert.ok(asked <= most, `${asked} requests, expected at most ${most}`);
+  assert.ok(asked() <= most, `${asked()} requests, expected at most ${most}`);
   await page.locator("#plot").focus();
   await page.keyboard.press("w");
   await page.locator("#analysis").waitFor({ state: "hidden" });
-  const before = asked;
+  const before = asked();
   // The page asks how the archiver fares every five seconds: as long as three of these nothing is computed.
-  const rest = polls + 3;
-  while (polls < rest) await page.waitForRequest(/\/api\/v1\/status$/, patience);
-  assert.equal(asked, before);
+  const rest = polls() + 3;
+  while (polls() < rest) await page.waitForRequest(/\/api\/v1\/status$/, patience);
+  assert.equal(asked(), before);
 });

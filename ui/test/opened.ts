@@ -13,6 +13,8 @@ export let browser: Browser;
 export let server: TestServer;
 export let base: string;
 export let page: Page;
+/** The paths with queries of all that the page has asked for, as its browser sends them: the server may hear of some only later. */
+export let sent: string[];
 /** What scripts did wrong. */
 let faults: string[];
 
@@ -30,6 +32,11 @@ export function openForEach(patience: number): void {
     page = await browser.newPage({ viewport: { width: 1400, height: 850 } });
     page.setDefaultTimeout(patience);
     faults = [];
+    sent = [];
+    page.on("request", (request) => {
+      const { pathname, search } = new URL(request.url());
+      sent.push(pathname + search);
+    });
     page.on("pageerror", (error) => faults.push(error.message));
     page.on("console", (message) => {
       if (message.text().includes("Content Security Policy")) faults.push(message.text());

@@ -205,6 +205,8 @@ export class TestServer {
   private server: Server;
   private startedAt = Math.floor(Date.now() / 10);
   private streams = new Set<ServerResponse>();
+  /** Each live stream is ended as soon as it begins. */
+  areStreamsBarred = false;
 
   constructor(private dist: string) {
     this.server = createServer((request, response) => void this.answer(request, response));
@@ -239,11 +241,7 @@ export class TestServer {
   }
 
   endStreams(): void {
-    const error = { code: "unauthorized", message: "what you may do here has changed; ask again" };
-    for (const stream of this.streams) {
-      write(stream, "error", error);
-      stream.end();
-    }
+    for (const stream of this.streams) bar(stream);
     this.streams.clear();
   }
 
@@ -1019,6 +1017,7 @@ export class TestServer {
     const missing = names.find((_, i) => !pvs[i]);
     if (missing) throw new Refusal(404, "unknown_pv", `no PV of this archive is called "${missing}"`);
     response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
+    if (this.areStreamsBarred) return bar(response);
     this.streams.add(response);
     let from = Date.parse(url.searchParams.get("from") ?? "") / 1000 || this.now();
     const states = new Map<string, string>();
@@ -1156,6 +1155,12 @@ async function textOf(request: IncomingMessage): Promise<string> {
 function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { "Content-Type": "application/json", "Cache-Control": "no-store" });
   response.end(JSON.stringify(body));
+}
+
+/** Ends a stream as the archiver does where its reader may not have it any more. */
+function bar(stream: ServerResponse): void {
+  write(stream, "error", { code: "unauthorized", message: "what you may do here has changed; ask again" });
+  stream.end();
 }
 
 function write(response: ServerResponse, name: string, data: object): void {
