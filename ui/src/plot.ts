@@ -55,6 +55,8 @@ export interface PlotActions extends Gestures {
 interface Place {
   left: number;
   width: number;
+  /** With what stands beside the panes. */
+  across: number;
   height: number;
   panes: { pane: Pane; top: number; height: number }[];
   bands: { trace: Trace; top: number }[];
@@ -509,7 +511,7 @@ function placeOf(scene: Scene, width: number, room: number): Place {
   const bottom = top;
   const all = Math.max(bottom, panes.length === 0 ? room : 0);
   return {
-    ...{ left, width: width - left - rightOf(scene, width), height: all },
+    ...{ left, width: width - left - rightOf(scene, width), across: width, height: all },
     ...{ panes: placed, bands: banded, lanes: laned, bottom: Math.max(bottom, all) },
   };
 }
@@ -765,7 +767,7 @@ function drawTimes(context: CanvasRenderingContext2D, scene: Scene, place: Place
   context.textBaseline = "middle";
   let end = -Infinity;
   let dateEnd = -Infinity;
-  const most = (place.left + place.width + RIGHT) * ratio;
+  const most = place.across * ratio;
   const write = (text: string, x: number, y: number, from: number): number => {
     const width = context.measureText(text).width;
     const left = Math.min(Math.max(x - width / 2, 2 * ratio), most - width - 2 * ratio);
