@@ -47,10 +47,22 @@ interface Tile {
   panes: (Drawn | undefined)[];
 }
 
+/** What a pane is to look like in a frame, apart from how far it reaches in each tile. */
+interface Look {
+  key: string;
+  traces: DrawnTrace[];
+  /** The moments of each trace at which its drawing changes or ends. */
+  ends: { live: number; rows: number; until: number; open: number }[];
+  /** The first of these: of tiles that end before it there is nothing to be told. */
+  firstEnd: number;
+}
+
 /** What all tiles of a frame are drawn from. */
 interface Wanted {
   scene: Scene;
   boxes: Box[];
+  /** Of each box: told once for all tiles. */
+  looks: Look[];
   ratio: number;
   dotted: Set<Trace>;
   /** How wide a tile is, in canvas pixels. */
@@ -143,7 +155,8 @@ export class Layer {
         return traces.filter((trace) => isDotted(frame, trace));
       }),
     );
-    const wanted: Wanted = { scene, boxes, ratio, dotted, wide, left: TRACES_A_FRAME };
+    const looks = boxes.map(({ pane }) => lookOf(pane, scene, dotted));
+    const wanted: Wanted = { scene, boxes, looks, ratio, dotted, wide, left: TRACES_A_FRAME };
     // The plot may begin within a pixel.
     const begin = (n: number) => this.from + (n * wide - (area.left - left)) / this.perSecond;
     return { moved, first, last, wanted, begin };
@@ -192,7 +205,7 @@ export class Layer {
    * must not be empty, nor have other axes than it is to have; it may show for a while what was loaded before.
    */
   private renew({ canvas, panes }: Tile, from: number, wanted: Wanted, isInSight: boolean): boolean {
-    const { scene, boxes, ratio, dotted, wide } = wanted;
+    const { scene, boxes, looks, ratio, dotted, wide } = wanted;
     const context = canvas.getContext("2d")!;
     const range = { from, to: from + wide / this.perSecond };
     const frame = (top: number, height: number) =>
@@ -201,7 +214,8 @@ export class Layer {
     let isWhole = true;
     boxes.forEach(({ pane, top, height, rugTop, rugHeight }, i) => {
       const place = frame(top, height);
-      const now = drawnOf(place, pane, scene, dotted);
+      const { key, traces } = looks[i]!;
+      const now = { key, traces, reach: reachOf(place, looks[i]!) };
       const had = panes[i];
       if (!isStill(had, now, place)) {
         const canWait = !isInSight || had?.key === now.key;
@@ -281,32 +295,47 @@ function isSameHoles(a: Holes, b: Holes, { from, to }: Range): boolean {
   return of.length === other.length && of.every((at, i) => at === other[i]);
 }
 
-/** Everything that decides how a pane looks in a tile. */
-function drawnOf(frame: Frame, pane: Pane, scene: Scene, dotted: Set<Trace>): Drawn {
+/** Everything that decides how a pane looks in all tiles. */
+function lookOf(pane: Pane, scene: Scene, dotted: Set<Trace>): Look {
   const { palette, known, pointed } = scene;
-  /** What lies beyond the right edge makes no difference. */
-  const edge = (at: number) => {
-    const x = (at - frame.range.from) * frame.scale;
-    return x > frame.width + MARGIN * frame.ratio ? "" : Math.round(x);
-  };
   const parts: (string | number | boolean)[] = [palette.hatch, palette.track];
-  const reach: (string | number)[] = [];
   const traces: DrawnTrace[] = [];
+  const ends: Look["ends"] = [];
   for (const scale of pane.scales) {
     parts.push(scale.range[0], scale.range[1], scale.log);
     for (const trace of scale.traces) {
       const { name, tail, holes, history, look, colour } = trace;
       const isOpen = holes.to.length > 0 && holes.to[holes.to.length - 1]! > known;
-      const live = tail.x.length > 0 ? edge(tail.x[0]!) : "";
       const { stroke, dash } = palette.trace(colour);
       parts.push(name, stroke, dash.length, look.width ?? 0, look.line ?? "");
-      reach.push(live, live === "" ? "" : tail.x.length);
-      reach.push(edge(knownUntil(trace, known)), isOpen ? edge(known) : "");
       parts.push(dotted.has(trace), trace === pointed ? 2 : pointed ? 1 : 0);
       traces.push({ history, holes, isDashed: dash.length > 0 });
+      ends.push({
+        ...{ live: tail.x[0] ?? Infinity, rows: tail.x.length },
+        ...{ until: knownUntil(trace, known), open: isOpen ? known : Infinity },
+      });
     }
   }
-  return { key: parts.join(" "), reach: reach.join(" "), traces };
+  const firstEnd = ends.reduce(
+    (first, { live, until, open }) => Math.min(first, live, until, open),
+    Infinity,
+  );
+  return { key: parts.join(" "), traces, ends, firstEnd };
+}
+
+/** How far what is drawn reaches in a tile; what lies beyond its right edge makes no difference. */
+function reachOf(frame: Frame, { ends, firstEnd }: Look): string {
+  const edge = (at: number) => {
+    const x = (at - frame.range.from) * frame.scale;
+    return x > frame.width + MARGIN * frame.ratio ? "" : Math.round(x);
+  };
+  if (edge(firstEnd) === "") return "";
+  return ends
+    .flatMap(({ live, rows, until, open }) => [
+      ...[edge(live), edge(live) === "" ? "" : rows],
+      ...[edge(until), edge(open)],
+    ])
+    .join(" ");
 }
 
 /** Gaps, traces and alarms of a pane, as far as its frames are to be drawn. */

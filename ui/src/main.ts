@@ -406,16 +406,26 @@ byId("sheet").addEventListener("click", () => {
   document.body.dataset.sheet = next[document.body.dataset.sheet ?? "few"]!;
 });
 
+/** While a drag goes on the header follows so often: its fields are laid out anew each time. */
+const HEADER_MILLIS = 100;
+let headerAt = -Infinity;
+
 store.onChange((view, before) => {
   page.take(view, before);
-  controls.show();
+  if (!isPressed() || performance.now() - headerAt > HEADER_MILLIS) {
+    headerAt = performance.now();
+    controls.show();
+  }
   if (view.pvs !== before.pvs) search.refresh();
   // Nobody follows a link while dragging.
   if (!isPressed()) frames();
   if (view.zone !== before.zone) void startPart();
   if (view.theme !== before.theme) void when?.then((part) => part.retheme());
 });
-onRelease(frames);
+onRelease(() => {
+  controls.show();
+  frames();
+});
 onSystemTheme(() => {
   page.retheme();
   void when?.then((part) => part.retheme());

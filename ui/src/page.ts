@@ -14,7 +14,7 @@ import { Notes, type NoteMark } from "./notes.ts";
 import { nothingLines, type Said } from "./nothing.ts";
 import { OverviewStrip } from "./strip.ts";
 import { Between } from "./between.ts";
-import { Panel, type PanelActions } from "./panel.ts";
+import { Panel, PANEL_PARTS, type PanelActions } from "./panel.ts";
 import { layoutOf, type ValueScale } from "./panes.ts";
 import { Plot, type PlotActions, type Scene } from "./plot.ts";
 import { isPressed, onRelease } from "./pressed.ts";
@@ -45,7 +45,7 @@ const HELD_MILLIS = 400;
 /** During a drag that does not pause, what is missing at the edge is asked for this often. */
 const EDGE_MILLIS = 1000;
 
-/** While the view is panned the panel follows so often. */
+/** While the view is panned each row of the panel follows so often. */
 const PANEL_MILLIS = 250;
 
 /** After news of a PV loads wait so long: the archive may still be writing them down. */
@@ -628,7 +628,7 @@ export class Page {
       this.plot.moved();
     }
     if (view.frame === "whole" && !this.isBarred) this.strip.show(this.scene, this.plot.area);
-    if (moving && performance.now() - this.panelAt < PANEL_MILLIS) return;
+    if (moving && performance.now() - this.panelAt < PANEL_MILLIS / PANEL_PARTS) return;
     this.panelAt = performance.now();
     this.drawBeside(this.scene);
   }

@@ -79,6 +79,9 @@ const DENSE = 13;
 /** From so many on groups can be folded. */
 const FOLDED = 30;
 
+/** While the view is panned the rows are filled in so many parts, one after the other. */
+export const PANEL_PARTS = 4;
+
 /** What happened is looked for so often while values come. */
 const EVENTS_MILLIS = 1000;
 
@@ -96,6 +99,8 @@ export class Panel {
   private told = { key: "", at: 0 };
   private found: Happening[] = [];
   private last: PanelState | null = null;
+  /** So many rows are filled, from the first on. */
+  private filled = Infinity;
   private exact = new ExactTimes(() => {
     this.told = { key: "", at: 0 };
     if (this.last) this.showEvents(this.last);
@@ -131,7 +136,8 @@ export class Panel {
     this.list.classList.toggle("is-dense", traces.length >= DENSE);
     this.arrange(state);
     setText(this.moment, momentText(state));
-    for (const trace of traces) this.fill(this.rows.get(trace.name)!, trace, state);
+    for (const trace of this.due(state)) this.fill(this.rows.get(trace.name)!, trace, state);
+    if (state.moving && this.filled < traces.length) return;
     const lacking = traces.filter((trace) => isLacking(trace, state.range)).length;
     const isLoaded = traces.every((trace) => trace.history || trace.error);
     setText(
@@ -141,6 +147,15 @@ export class Panel {
     setText(this.made, isLoaded ? madeOfAll(traces) : "");
     (this.foot.lastElementChild as HTMLElement).hidden = lacking === 0;
     this.showEvents(state);
+  }
+
+  /** The rows to fill: while the view is panned a part of them, then the next, so that no frame waits for all. */
+  private due({ traces, moving }: PanelState): Trace[] {
+    if (!moving) this.filled = traces.length;
+    if (!moving) return traces;
+    const first = this.filled >= traces.length ? 0 : this.filled;
+    this.filled = first + Math.ceil(traces.length / PANEL_PARTS);
+    return traces.slice(first, this.filled);
   }
 
   /** Rows stand in groups, as their PVs do in panes. */

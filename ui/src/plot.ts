@@ -118,6 +118,8 @@ export class Plot {
   private at: number | null = null;
   /** A stretch that is marked elsewhere, as rows of a table are. */
   private marked: Range | null = null;
+  /** Nothing is on the glass. */
+  private isGlassClear = false;
   /** Where the mouse is, as a part of the plotting area's width. */
   private part: number | null = null;
   private hoverY = 0;
@@ -372,13 +374,18 @@ export class Plot {
     if (!scene || !place) return;
     const ratio = devicePixelRatio;
     const width = this.size!.width;
+    const at = this.hover;
+    const dotted = at ?? scene.pinned;
+    const isDotted = dotted !== null && dotted >= scene.range.from && dotted <= scene.range.to;
+    this.pill.hidden = at === null;
+    const isClear = !isDotted && this.marked === null;
+    // What is clear already stays as it is: a browser puts all of a canvas onto the page again of which it was told anything.
+    if (isClear && this.isGlassClear && isSized(this.glass, width, place.height, ratio)) return;
+    this.isGlassClear = isClear;
     sized(this.glass, width, place.height, ratio);
     const context = this.glass.getContext("2d")!;
     if (this.marked) drawMarked(context, this.marked, scene, place, ratio);
-    const at = this.hover;
-    this.pill.hidden = at === null;
-    const dotted = at ?? scene.pinned;
-    if (dotted === null || dotted < scene.range.from || dotted > scene.range.to) return;
+    if (!isDotted) return;
     const x = place.left + partOf(dotted, scene.range) * place.width;
     if (at !== null) {
       context.fillStyle = scene.palette.text;
@@ -455,16 +462,17 @@ function whenIdle(callback: (rest: () => number) => void): void {
 }
 
 function sized(canvas: HTMLCanvasElement, width: number, height: number, ratio: number): void {
-  const [w, t] = [Math.round(width * ratio), Math.round(height * ratio)];
   // Setting the size clears, even to the same.
-  if (canvas.width !== w || canvas.height !== t) {
-    canvas.width = w;
-    canvas.height = t;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
-  } else {
-    canvas.getContext("2d")!.clearRect(0, 0, w, t);
-  }
+  if (isSized(canvas, width, height, ratio))
+    return canvas.getContext("2d")!.clearRect(0, 0, canvas.width, canvas.height);
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+}
+
+function isSized(canvas: HTMLCanvasElement, width: number, height: number, ratio: number): boolean {
+  return canvas.width === Math.round(width * ratio) && canvas.height === Math.round(height * ratio);
 }
 
 function partOf(at: number, range: Range): number {

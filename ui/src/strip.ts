@@ -26,6 +26,8 @@ const LABELS = 20;
 const BINS = 400;
 /** It is asked for once the view has rested so long: it is the least urgent of all. */
 const REST_MILLIS = 700;
+/** While the view is panned its texts follow so often. */
+const TOLD_MILLIS = 250;
 /** Keys move the window by this part of it. */
 const KEY_PART = 0.5;
 
@@ -43,6 +45,8 @@ export class OverviewStrip {
   private loaded: { key: string; span: Range; bins: Bins; holes: Holes; trace: Trace } | null = null;
   private drawn: { loaded: OverviewStrip["loaded"]; key: string } | null = null;
   private wanted = "";
+  /** When its texts were written last. */
+  private toldAt = -Infinity;
   private timer = 0;
   private asking: AbortController | null = null;
   private scene: Scene | null = null;
@@ -55,6 +59,7 @@ export class OverviewStrip {
   ) {
     set(this.thumb, "aria-valuemin", "0");
     set(this.thumb, "aria-valuemax", "100");
+    this.thumb.style.height = `${HEIGHT}px`;
     root.append(this.canvas, this.thumb, h("p", {}, this.from, this.middle, this.to));
     this.canvas.addEventListener("pointerdown", (event) => this.drag(event, true));
     this.thumb.addEventListener("pointerdown", (event) => this.drag(event, false));
@@ -127,17 +132,22 @@ export class OverviewStrip {
     const part = (at: number) => Math.min(Math.max((at - span.from) / (span.to - span.from), 0), 1);
     const [a, b] = [part(scene.range.from), part(scene.range.to)];
     const least = 6 / area.width;
-    Object.assign(this.thumb.style, {
-      left: `${area.left + a * area.width}px`,
-      width: `${Math.max(b - a, least) * area.width}px`,
-      height: `${HEIGHT}px`,
-    });
+    // By whole pixels: of a drag over the plot most moves leave it where it is.
+    const place = {
+      left: `${Math.round(area.left + a * area.width)}px`,
+      width: `${Math.round(Math.max(b - a, least) * area.width)}px`,
+    };
+    const { style } = this.thumb;
+    if (style.left !== place.left || style.width !== place.width) Object.assign(style, place);
     const text = (at: number) => formatTime(at, scene.zone, 0).slice(0, 16);
-    set(this.thumb, "aria-valuenow", String(Math.round(((a + b) / 2) * 100)));
-    set(this.thumb, "aria-valuetext", words.fromTo(text(scene.range.from), text(scene.range.to)));
     setText(this.from, text(span.from));
     setText(this.middle, words.dragToMove(formatDuration(Math.round(span.to - span.from))));
     setText(this.to, text(span.to));
+    // Nobody listens to each of the moves.
+    if (scene.moving && performance.now() - this.toldAt < TOLD_MILLIS) return;
+    this.toldAt = performance.now();
+    set(this.thumb, "aria-valuenow", String(Math.round(((a + b) / 2) * 100)));
+    set(this.thumb, "aria-valuetext", words.fromTo(text(scene.range.from), text(scene.range.to)));
   }
 
   /** What lies behind the window, drawn again only where it has changed. */

@@ -115,6 +115,7 @@ function tell(events: TraceEvent[]): void {
   );
   const frames: number[] = [];
   const scripts: number[] = [];
+  const tasksOf: { cost: number; tasks: TraceEvent[] }[] = [];
   let since: TraceEvent[] = [];
   for (const task of mine) {
     since.push(task);
@@ -122,6 +123,7 @@ function tell(events: TraceEvent[]): void {
     if (own.length === 0) continue;
     if (moves.some((move) => since.some((task) => holds(task, move)))) {
       frames.push(since.reduce((sum, task) => sum + costOf(task), 0));
+      tasksOf.push({ cost: frames.at(-1)!, tasks: since });
       scripts.push(own.reduce((sum, event) => sum + costOf(event), 0));
     }
     since = [];
@@ -131,14 +133,29 @@ function tell(events: TraceEvent[]): void {
   console.log(`  main thread, ${what} a frame: ${spread(frames)}; ${frames.length} frames`);
   console.log(`  of these the page's own drawing:  ${spread(scripts)}`);
   console.log(`  all other threads of the browser: mean ${(others / frames.length).toFixed(1)} ms a frame`);
-  if (process.env.PARTS) tellParts(events.filter(isMain), frames.length);
+  if (!process.env.PARTS) return;
+  const sorted = tasksOf.sort((a, b) => b.cost - a.cost);
+  const slow = Math.ceil(sorted.length / 20);
+  for (const [what, some] of [
+    ["of the slowest twentieth of the frames", sorted.slice(0, slow)],
+    ["of the others", sorted.slice(slow)],
+  ] as const) {
+    const parts = some.flatMap(({ tasks }) => tasks);
+    const [from, to] = [Math.min(...parts.map(({ ts }) => ts)), Math.max(...parts.map(endOf))];
+    const near = events.filter((event) => isMain(event) && event.ts >= from && event.ts <= to);
+    console.log(`  ${what}, in milliseconds a frame:`);
+    tellParts(
+      near.filter((event) => parts.some((task) => holds(task, event))),
+      some.length,
+    );
+  }
 }
 
 /** What the main thread did, by name, in milliseconds a frame. */
 function tellParts(events: TraceEvent[], frames: number): void {
   const sums = new Map<string, number>();
   for (const { name, tdur } of events) sums.set(name, (sums.get(name) ?? 0) + (tdur ?? 0) / 1000);
-  const most = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 24);
+  const most = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 12);
   for (const [name, sum] of most) console.log(`    ${(sum / frames).toFixed(2)} ${name}`);
 }
 
