@@ -39,14 +39,21 @@ function formOf({ query, pvs, saved }: Saving): HTMLFormElement {
   const said = h("p", { class: "hint", role: "status" });
   const submit = h("button", { type: "submit", class: "primary" }, words.save);
   let timer = 0;
+  /** How often the name has been another: of one that is no more, or is saved by now, nothing is told. */
+  let turn = 0;
   name.addEventListener("input", () => {
     window.clearTimeout(timer);
-    timer = window.setTimeout(() => void tellWhose(name.value.trim(), said), TYPING_MILLIS);
+    const own = ++turn;
+    const tell = (text: string) => {
+      if (own === turn) setText(said, text);
+    };
+    timer = window.setTimeout(() => void tellWhose(name.value.trim(), tell), TYPING_MILLIS);
   });
   const form = h("form", { class: "view-save", novalidate: true }, name, text, submit, said);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     window.clearTimeout(timer);
+    turn += 1;
     void save();
   });
   const save = async () => {
@@ -66,10 +73,10 @@ function formOf({ query, pvs, saved }: Saving): HTMLFormElement {
 }
 
 /** Says beforehand whose view a name has. */
-async function tellWhose(name: string, said: HTMLElement): Promise<void> {
+async function tellWhose(name: string, tell: (text: string) => void): Promise<void> {
   try {
     const view = name === "" ? null : await viewNamed(name);
-    setText(said, view ? words.replaces(view.by) : "");
+    tell(view ? words.replaces(view.by) : "");
   } catch (error) {
     // Saving will say what is wrong.
     if (!(error instanceof ApiError)) throw error;

@@ -127,6 +127,35 @@ test("a view is saved in a folder, told whose it would replace, found by its wor
   await page.getByText("Nothing is plotted yet").waitFor();
 });
 
+test("what is told late of a name does not stand in place of what was saved under it", async () => {
+  await page.goto(`${base}?pv=SR:CURRENT&${HOUR}`);
+  await loaded();
+  let release = () => undefined as void;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  await page.route(
+    (url) => url.pathname.endsWith("/api/v1/views"),
+    async (route) => {
+      if (route.request().method() === "GET") await held;
+      await route.continue();
+    },
+  );
+  await page.keyboard.press("x");
+  await page.getByRole("button", { name: "Save as named view" }).click();
+  const asked = page.waitForRequest((request) => new URL(request.url()).pathname.endsWith("/api/v1/views"));
+  await page.getByLabel("Name", { exact: true }).fill("trip");
+  await asked;
+  await page.keyboard.press("Enter");
+  const saved = page.locator("#share").getByText(`Saved. ${base}v/1 leads to it.`);
+  await saved.waitFor();
+  const answered = page.waitForResponse(
+    (response) => response.request().method() === "GET" && response.url().includes("/api/v1/views"),
+  );
+  release();
+  await (await answered).finished();
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 50)));
+  assert.ok(await saved.isVisible());
+});
+
 test("named views stand in their folders, are renamed, taken away and brought back, by who may", async () => {
   server.me = somebody("ldap", "ana", "operate", WAYS);
   server.views.write({ name: "vacuum/sector 12", query: "pv=LAB:TEMP1", pvs: ["LAB:TEMP1"] }, "ldap:ana");
