@@ -49,7 +49,9 @@ if (!kinds.includes("unit") && !kinds.includes("browser")) {
 async function failing(files, concurrency) {
   const failed = new Set();
   const tests = run({ files, concurrency });
-  tests.on("test:fail", ({ file }) => failed.add(file));
+  // A failure is told with the file from which the one that ran was made.
+  const nameOf = (file) => basename(file).replace(/\.(ts|mjs)$/, "");
+  tests.on("test:fail", ({ file }) => failed.add(files.find((one) => nameOf(one) === nameOf(file)) ?? file));
   const told = tests.compose(spec);
   told.pipe(process.stdout, { end: false });
   await finished(told);
