@@ -98,8 +98,14 @@ def test_a_disk_that_hangs_is_told_and_what_is_lost_is_counted(
 
     wait_for("gaps of a refusing store", lambda: agree("store_refused", "dropped_store"), 60)
     wait_for("gaps of a full queue", lambda: agree("queue_full", "dropped_queue"), 60)
-    counted = archive.status().samples
-    assert counted["received"] == counted["stored"] + counted["skipped"] + lost(), counted
+
+    def adds_up() -> bool:
+        counted = archive.status().samples
+        lost = counted["dropped_store"] + counted["dropped_queue"]
+        assert counted["received"] == counted["stored"] + counted["skipped"] + lost, counted
+        return True
+
+    wait_for("what waits to be stored, and all to add up", adds_up, 60)
 
     newest = archive.get("S:0")
     ioc.start()

@@ -23,6 +23,8 @@ export interface DrawerScene {
 }
 
 export interface DrawerActions {
+  /** What was chosen until now, though it may not be drawn yet. */
+  now(): DrawerState | null;
   change(drawer: DrawerState, step?: "push" | "replace"): void;
   /** Sets the plot's cursor. */
   pin(at: number): void;

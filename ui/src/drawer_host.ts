@@ -45,7 +45,7 @@ export class DrawerHost {
   }
 
   private turn(tab: DrawerState["tab"]): void {
-    const { drawer } = this.open;
+    const drawer = this.actions.now();
     if (drawer?.tab === tab) return;
     this.actions.change(drawer ? turned(drawer, tab) : { tab, choices: {} });
   }

@@ -324,7 +324,9 @@ export abstract class Panel<Wanted, Answer> {
   }
 
   protected choose(changed: Choices, step: "push" | "replace" = "push"): void {
-    this.actions.change({ tab: this.tab, choices: { ...this.choices, ...changed } }, step);
+    const now = this.actions.now();
+    const choices = now?.tab === this.tab ? now.choices : this.choices;
+    this.actions.change({ tab: this.tab, choices: { ...choices, ...changed } }, step);
   }
 
   protected rowOf(key: string): Row | null {

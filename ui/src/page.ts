@@ -155,6 +155,7 @@ export class Page {
     });
     this.wall = new Wall(byId("wall"), news);
     this.drawer = new DrawerHost({
+      now: () => this.store.view.drawer,
       change: (drawer, step) => this.store.update({ drawer }, step),
       pin: (at) => this.store.update({ pinned: at }, "replace"),
       between: ({ from, to }) => this.store.update({ pinned: from, second: to }, "replace"),

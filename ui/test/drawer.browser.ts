@@ -84,6 +84,24 @@ test("what is chosen stands in the address, and comes back with it; undo takes i
   assert.match(csv!, /^api\/v1\/xy\?x=%60LAB%3ATEMP1%60&y=%60SR%3ALIFETIME%60&.*&format=csv$/);
 });
 
+test("what is chosen before the choice before it is drawn takes nothing of that back", async () => {
+  await open(`pv=LAB:TEMP1&pv=LAB:TEMP2&pv=SR:LIFETIME&drawer=xy&${CALM}`);
+  await told().getByText("pairs").waitFor();
+  await page.evaluate(() => {
+    const choose = (label: string, value: string) => {
+      const select = [...document.querySelectorAll("select")].find(
+        (one) => one.getAttribute("aria-label") === label,
+      )!;
+      select.value = value;
+      select.dispatchEvent(new Event("change"));
+    };
+    choose("Y", "SR:LIFETIME");
+    choose("Pairs", "mean");
+  });
+  await page.waitForFunction(() => new URLSearchParams(location.search).get("by") === "mean");
+  assert.equal(params().get("y"), "SR:LIFETIME");
+});
+
 test("a histogram tells for how long, or how often, what was not recorded, and of each bar", async () => {
   await open(`pv=LAB:TEMP1&drawer=histogram&${HOUR}`);
   await told().getByText("known for 57 min; not recorded for 3 min").waitFor();
