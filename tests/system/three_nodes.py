@@ -156,8 +156,8 @@ class Cluster:
         return wait_for("every shard to have a node", seated, seconds, every=0.5)
 
     def wait_calm(self, calm: float = 5, seconds: float = 90, node: str = "a") -> None:
-        """Until no shard has changed its node for so long. The last second of one that has comes some seconds later; who
-        has just taken it tells a gap until its IOC has answered, who has just given it away reads its list anew."""
+        """Until no shard has changed its node for so long. The last second of one that has comes seconds later. Who
+        has just taken it tells a gap until its IOC has answered; who has just given it away reads its list anew."""
         seats, since = self.wait_seated(node=node), time.monotonic()
 
         def is_calm() -> bool:
