@@ -88,13 +88,8 @@ impl Folders {
         self.all().push(Arc::new(folder));
     }
 
-    /// Whether anything is held.
-    pub(super) fn hold_something(&self) -> bool {
-        !self.all().is_empty()
-    }
-
-    /// What is held, for people.
-    pub(super) fn told(&self) -> Vec<String> {
+    /// What no other node has taken yet, one sentence's subject for each folder.
+    pub(super) fn waiting(&self) -> Vec<String> {
         let told = |of: &Arc<HandedFolder>| format!("what {} holds of shard {}", of.path.display(), of.shard);
         self.all().iter().map(told).collect()
     }

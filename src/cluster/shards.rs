@@ -292,12 +292,12 @@ impl NodeShards {
             ends.into_iter().filter_map(|end| end.join().expect("no end of a shard panics")).collect()
         });
         let begun = Instant::now();
-        while self.folders.hold_something() && begun.elapsed() < HANDED_WITHIN {
+        while !self.folders.waiting().is_empty() && begun.elapsed() < HANDED_WITHIN {
             thread::sleep(Duration::from_millis(50)); // it is offered meanwhile
         }
-        for told in self.folders.told() {
+        for waiting in self.folders.waiting() {
             tracing::warn!(
-                "{told} waits for the node that has the shard, and is handed over when this node runs again"
+                "{waiting} waits for the node that has the shard, and is handed over when this node runs again"
             );
         }
         if ends.is_empty() { Ok(()) } else { Err(ends.join("; ").into()) }

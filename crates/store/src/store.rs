@@ -238,16 +238,20 @@ impl Store {
     /// Puts everything into blocks, syncs, and records that the archiver was alive until now. A folder that is away is waited for, but
     /// not for long.
     pub fn close(mut self, now: Timestamp) -> Result<(), Error> {
-        self.end(now)
+        let (flushed, synced) = self.end(now);
+        self.ship_rest(flushed.and(synced))
     }
 
-    fn end(&mut self, now: Timestamp) -> Result<(), Error> {
+    /// What became of the last flush, and of the log.
+    fn end(&mut self, now: Timestamp) -> (Result<(), Error>, Result<(), Error>) {
         self.tick(now);
         self.threads = None; // they end here
         self.engine.wait_for_folder();
-        let flushed = self.engine.flush_and_tell(now);
-        let synced = self.engine.sync_log();
-        match flushed.and(synced).and_then(|()| self.engine.ship_all()) {
+        (self.engine.flush_and_tell(now), self.engine.sync_log())
+    }
+
+    fn ship_rest(&self, ended: Result<(), Error>) -> Result<(), Error> {
+        match ended.and_then(|()| self.engine.ship_all()) {
             Ok(()) => Ok(()),
             Err(error) => Err(self.engine.lost_with_folder().unwrap_or(error)),
         }
@@ -298,12 +302,18 @@ impl Store {
         self.engine.owned.iter().for_each(|owned| _ = owned.relieved.get_or_init(Instant::now));
     }
 
-    /// Closes a shard, and gives what another owner is to be handed if one has it by now: that one flushes and ships then.
+    /// Closes a shard. Another owner that has it by now is to be handed what is in the log here, and flushes and ships it; what did not get
+    /// into the log is an error all the same.
     pub fn close_shard(mut self, now: Timestamp) -> Result<Closed, Error> {
-        let ended = self.end(now);
-        match self.shard().map(|health| health.standing) {
-            Some(OwnerStanding::Taken { .. }) => Ok(Closed::Replaced(self.left_over())),
-            _ => ended.map(|()| Closed::Whole),
+        let (flushed, synced) = self.end(now);
+        let is_in_log = synced.is_ok();
+        let shipped = self.ship_rest(flushed.and(synced));
+        match self.shard() {
+            // An owner that has learnt it already takes nothing any more, and has synced its log then.
+            Some(ShardHealth { standing: OwnerStanding::Taken { .. }, is_over, .. }) if is_in_log || is_over => {
+                Ok(Closed::Replaced(self.left_over()))
+            }
+            _ => shipped.map(|()| Closed::Whole),
         }
     }
 

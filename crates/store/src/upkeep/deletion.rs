@@ -20,8 +20,8 @@ impl Writer {
         self.hide(pv, range, by, Hides::WhatIsHere)
     }
 
-    /// The same of a PV that another archive records as well, which hides what this one says is hidden: the whole range counts, though there
-    /// may be nothing here.
+    /// Hides exactly this range, even where this archive has no samples in it: another archive records the PV too, may have some, and
+    /// follows this deletion.
     pub fn delete_range_as_given(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, Error> {
         self.hide(pv, range, by, Hides::AllOfIt)
     }

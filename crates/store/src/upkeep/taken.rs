@@ -243,8 +243,14 @@ impl Engine {
     fn leave_to_next(&self, facts: &mut Facts, epoch: Epoch, lived: Timestamp) -> Result<(), Error> {
         let Some(next) = self.catalog.turnovers()?.into_iter().find(|of| of.epoch > epoch.0) else { return Ok(()) };
         let (snapshot, mut left) = (self.snapshot(), BTreeMap::new());
+        let mut firsts: Option<(PvId, Option<Timestamp>)> = None;
         for ((pv, from, cause), mut gap) in std::mem::take(&mut facts.gaps) {
-            let first = next.first_value(&self.own_gaps(&snapshot, pv, Timestamp::MAX)?);
+            // The gaps of a PV come one after the other.
+            let first = match firsts {
+                Some((of, first)) if of == pv => first,
+                _ => next.first_value(&self.own_gaps(&snapshot, pv, Timestamp::MAX)?),
+            };
+            firsts = Some((pv, first));
             if first.is_none_or(|first| from < first) {
                 let to = gap.to.unwrap_or(lived);
                 gap.to = Some(first.map_or(to, |first| to.min(first)).max(from));

@@ -320,24 +320,38 @@ fn a_follower_knows_what_stands_before_a_damaged_row() {
     }
 }
 
+/// So long an owner waits to be relieved by the next one.
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// An owner that has shipped ten samples of a PV, and the next one, of which it does not know yet.
+fn replaced(cluster: &Cluster, unrelieved: Duration) -> (Node, Node, PvId) {
+    let node = cluster.open_with(0, Shipping { unrelieved, ..BY_HAND });
+    node.store.replay().unwrap();
+    let pv = register(&node.store, &["A"]).unwrap()[0];
+    append(&node.store, pv, &values(0..10)).unwrap();
+    let node = node.shipped();
+    let next = cluster.open(LATER);
+    next.store.replay().unwrap();
+    (node, next, pv)
+}
+
+fn learns_that_it_was_replaced(node: &Node) {
+    wait_until("it is found to be replaced", || {
+        node.store.ship();
+        matches!(node.store.shard().unwrap().standing, OwnerStanding::Taken { .. })
+    });
+}
+
 #[test]
 fn an_owner_that_is_closed_when_it_was_just_replaced_hands_over_what_it_has() {
-    for knows_it in [false, true] {
-        let cluster = Cluster::new();
-        let patient = Shipping { unrelieved: Duration::from_secs(3600), ..BY_HAND };
-        let node = cluster.open_with(0, patient);
-        node.store.replay().unwrap();
-        let pv = register(&node.store, &["A"]).unwrap()[0];
-        append(&node.store, pv, &values(0..10)).unwrap();
-        let node = node.shipped();
-        let next = cluster.open(LATER);
-        next.store.replay().unwrap();
+    for (unrelieved, knows_it) in [(HOUR, false), (HOUR, true), (Duration::ZERO, true)] {
+        let (node, next, pv) = replaced(&Cluster::new(), unrelieved);
         append(&node.store, pv, &values(10..20)).unwrap();
         if knows_it {
-            node.store.ship();
+            learns_that_it_was_replaced(&node);
         }
         let (disk, closed) = (node.disk.clone(), node.store.close_shard(at(LATER + 20)).unwrap());
-        let Closed::Replaced(Some(part)) = closed else { panic!("{knows_it}: {closed:?}") };
+        let Closed::Replaced(Some(part)) = closed else { panic!("{unrelieved:?} {knows_it}: {closed:?}") };
         assert!(next.store.take_part(&part, &LogFrames::new(disk)).unwrap());
         assert_eq!(read(&next.store, pv, TimeRange::ALL), values(0..20));
         assert!(matches!(next.store.close_shard(at(2 * LATER)).unwrap(), Closed::Whole));
@@ -345,21 +359,20 @@ fn an_owner_that_is_closed_when_it_was_just_replaced_hands_over_what_it_has() {
 }
 
 #[test]
+fn an_owner_that_was_replaced_does_not_hand_over_what_its_disk_did_not_take() {
+    let (node, _next, pv) = replaced(&Cluster::new(), HOUR);
+    append(&node.store, pv, &values(10..20)).unwrap();
+    learns_that_it_was_replaced(&node);
+    append(&node.store, pv, &values(20..30)).unwrap();
+    node.disk.set_failing_syncs(true);
+    node.store.close_shard(at(LATER + 20)).unwrap_err();
+}
+
+#[test]
 fn an_owner_that_was_replaced_writes_down_for_a_while_what_is_still_under_way_to_it() {
-    let cluster = Cluster::new();
-    let patient = Shipping { unrelieved: Duration::from_secs(3600), ..BY_HAND };
-    let node = cluster.open_with(0, patient);
-    node.store.replay().unwrap();
-    let pv = register(&node.store, &["A"]).unwrap()[0];
-    append(&node.store, pv, &values(0..10)).unwrap();
-    let node = node.shipped();
-    let next = cluster.open(LATER);
-    next.store.replay().unwrap();
+    let (node, next, pv) = replaced(&Cluster::new(), HOUR);
     append(&node.store, pv, &values(10..12)).unwrap();
-    wait_until("it is found to be replaced", || {
-        node.store.ship();
-        matches!(node.store.shard().unwrap().standing, OwnerStanding::Taken { .. })
-    });
+    learns_that_it_was_replaced(&node);
     append(&node.store, pv, &values(12..20)).unwrap();
     assert!(!node.store.shard().unwrap().is_over);
     let part = node.store.left_over().unwrap();
