@@ -23,7 +23,7 @@ export interface DrawerScene {
 }
 
 export interface DrawerActions {
-  /** What was chosen until now, though it may not be drawn yet. */
+  /** The newest choices, drawn or not. */
   now(): DrawerState | null;
   change(drawer: DrawerState, step?: "push" | "replace"): void;
   /** Sets the plot's cursor. */

@@ -102,8 +102,7 @@ export class SamplesPanel {
     [this.choices, this.scene] = [choices, scene];
     const all = this.traces;
     this.showChoices(choices, all);
-    const chosen = all.filter(({ name }) => !choices.of || name === choices.of);
-    const names = (chosen.length > 0 ? chosen : all).map(({ name }) => name);
+    const names = this.chosen.map(({ name }) => name);
     if (names.length === 0) {
       this.rest();
       this.found = null;
@@ -143,7 +142,7 @@ export class SamplesPanel {
     this.actions.mark(null);
   }
 
-  /** What has samples of its own, or steps: a PV at another time has not. */
+  /** Rows of the plot that have samples of their own, or steps; a PV laid over from another time has none. */
   private get traces(): Trace[] {
     return this.scene.traces.filter(
       ({ hidden, unknown, source }) => !hidden && !unknown && source.kind !== "over",

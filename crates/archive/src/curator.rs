@@ -31,7 +31,7 @@ pub trait Curator: Send + Sync {
     /// last sample. It can be undone until it is purged.
     fn delete_range(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, DirectoryError>;
 
-    /// The same of one that another archive has as well: the whole range counts, though there may be nothing here.
+    /// Deletes exactly this range, even where this archive has no samples in it: another archive records the PV too, and may have some.
     fn delete_range_as_given(&self, pv: PvId, range: TimeRange, by: &By) -> Result<Deletion, DirectoryError> {
         self.delete_range(pv, range, by)
     }

@@ -24,7 +24,7 @@ pub type StretchStream = Box<dyn Stretches>;
 /// samples beside need not wait for the next that carries something.
 pub type CarriedStream = Box<dyn Iterator<Item = Result<Carried, SourceError>> + Send>;
 
-/// What one answer is made without: noted until it is said.
+/// Notes what one answer is made without, until the answer says so.
 pub trait LeavesOut: fmt::Debug + Send + Sync {
     /// Leaves a part out for a reason; false if that cannot be said any more, so that it must not be.
     fn leave_out(&self, part: &str, why: &str) -> bool;
@@ -45,13 +45,13 @@ pub trait Source: fmt::Debug + Send + Sync {
         None
     }
 
-    /// The same for one answer, of which it may leave out a part of what it has, if that is noted; none if it never leaves out anything.
+    /// This source for a single answer, for which it may leave out a part and must note that; none if it never leaves anything out.
     fn noting(&self, notes: Arc<dyn LeavesOut>) -> Option<Arc<dyn Source>> {
         let _ = notes;
         None
     }
 
-    /// A PV is in the answer: what of it would have to be left out now is noted while that can be said.
+    /// Announces that the answer will contain a PV, so that the source can note in time what it has to leave out of it.
     fn foresee(&self, key: Key<'_>) {
         let _ = key;
     }

@@ -12,8 +12,8 @@ use std::{
 };
 
 use archive::{
-    Copies, Cost, Curator, Directory, DirectoryError, Fault, NodeStanding, NodeState, Orders, Policies, PvId, Rulebook,
-    Source, SourceError, Standing, Storage, Tokens, Unanswered,
+    Copies, Cost, Curator, Directory, DirectoryError, Fault, NodeStanding, NodeState, Orders, Policies, PvEntry, PvId,
+    Rulebook, Source, SourceError, Standing, Storage, Tokens, Unanswered,
 };
 use sample::Timestamp;
 use shared::Part;
@@ -501,19 +501,20 @@ impl Board {
         }
     }
 
-    /// The number of a PV in the copy of its shard, if it was ever recorded there.
-    pub(crate) fn copied(&self, pv: PvId) -> Option<PvId> {
+    /// The number of a PV in the copy of its shard, and what the list of the copy says of it; none if it was never recorded there.
+    pub(crate) fn copied(&self, pv: PvId) -> Option<(PvId, PvEntry)> {
         let (shard, local) = split(pv);
         let copy = self.pairs().copy_of(shard)?;
-        self.list(copy, |list| list.entry(local))??;
-        global(copy, local)
+        let entry = self.list(copy, |list| list.entry(local))??;
+        Some((global(copy, local)?, entry))
     }
 
-    /// The same, if both record it.
+    /// The number of a PV in the copy of its shard, if both record it.
     pub(crate) fn twin(&self, pv: PvId) -> Option<PvId> {
         let (shard, local) = split(pv);
         let entry = self.list(shard, |list| list.entry(local))??;
-        self.copied(pv).filter(|_| entry.settings.rules().copies == Copies::Two)
+        let (twin, _) = self.copied(pv)?;
+        (entry.settings.rules().copies == Copies::Two).then_some(twin)
     }
 
     /// The number of a PV in the copy of its shard while nobody answers for the shard, and somebody does for the copy.

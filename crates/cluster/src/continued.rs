@@ -15,10 +15,11 @@ use std::{
 use archive::{Cost, Cuts, Key, PvId, SampleStream, Source, SourceError, StretchStream, Stretches};
 use sample::{Batch, Sample, Stretch, TimeRange, Timestamp};
 
-use crate::{board::TAKEN_WITHIN, source::Place, whole::Whole};
-
-/// How often it is looked whether another node answers.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+use crate::{
+    board::TAKEN_WITHIN,
+    source::{LOOK_AGAIN, Place},
+    whole::Whole,
+};
 
 /// What an answer is of.
 pub(crate) struct Asked {

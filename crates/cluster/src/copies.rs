@@ -22,10 +22,7 @@ impl CopiesOfShards {
 
     /// The number that a PV has in the copy of its shard, and what the list of the copy says of it; none if it was never recorded twice.
     fn twin(&self, key: Key<'_>) -> Option<(PvId, PvEntry)> {
-        let board = self.0.board();
-        let twin = board.copied(key.number()?)?;
-        let (copy, local) = split(twin);
-        Some((twin, board.list(copy, |list| list.entry(local))??))
+        self.0.board().copied(key.number()?)
     }
 
     /// What the copy says, if the PV has one there. Of one that nobody has had for long nothing is waited for.

@@ -84,7 +84,7 @@ impl Whole {
     /// What of a range is to be hidden of a PV of which the copy has something there: from the first to the last sample of both, as the copy
     /// hides what the shard says, and nothing else. None where the copy has nothing.
     fn range_of_both(&self, pv: PvId, range: TimeRange, now: Timestamp) -> Option<TimeRange> {
-        let twin = self.board.copied(pv)?;
+        let (twin, _) = self.board.copied(pv)?;
         let until_now = TimeRange { t1: range.t1.min(now).max(range.t0), ..range };
         if self.board.reached(twin).is_err() {
             return Some(until_now); // it may have something

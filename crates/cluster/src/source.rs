@@ -19,7 +19,7 @@ use crate::{continued, numbers::split, whole::Whole};
 /// Who asks for something short waits so long for a shard whose node has died, and is told then.
 const SHORT: Duration = Duration::from_secs(2);
 /// How often it is looked whether another node answers.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// The number by which a source is asked for a PV: that of the shard here, that of the cluster at another node.
 fn asked_for(pv: PvId, is_here: bool) -> PvId {

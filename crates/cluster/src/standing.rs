@@ -71,7 +71,7 @@ impl Whole {
         self.asked_of(shard, |open| open.standing.briefs(locals), ask)
     }
 
-    /// The same of a shard for which nobody answers, as its copy tells it of those that are recorded twice. Of the others nothing is known.
+    /// How PVs of a shard fare for which nobody answers: the copy tells it of those that are recorded twice; of the others nothing is known.
     fn briefs_of_copy(&self, shard: u32, locals: &[PvId]) -> Vec<Option<Brief>> {
         let mut briefs = vec![Some(Brief::unknown(self.board.unanswered_since(shard))); locals.len()];
         let twin = |local: &PvId| global(shard, *local).and_then(|pv| self.board.twin(pv));

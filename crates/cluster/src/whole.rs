@@ -45,7 +45,7 @@ impl Whole {
         Whole { is_here_only: true, ..Whole::new(board) }
     }
 
-    /// The same for an answer of which is noted there what it is made without.
+    /// This cluster for a single answer; `notes` takes what the answer is made without.
     pub(crate) fn with(&self, notes: Option<Arc<dyn LeavesOut>>) -> Whole {
         Whole { notes, ..self.clone() }
     }

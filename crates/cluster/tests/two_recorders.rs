@@ -190,7 +190,7 @@ struct Life {
     /// When it began, and of which of the PVs nothing has come since.
     opened: Timestamp,
     unheard: BTreeSet<PvId>,
-    /// So many updates are sent before it hears the first.
+    /// How many updates the IOC sends before this taker hears one.
     hears_in: u64,
     /// The last one.
     has_heard: Option<u64>,
@@ -583,7 +583,7 @@ impl World {
         self.judge_lists()
     }
 
-    /// Of all recorders, and without the shard or its copy where one cannot be asked.
+    /// Asks all recorders, and leaves out a shard or a copy that cannot be asked.
     fn query(&self) -> Query {
         let whole = Whole::new(self.board.clone());
         Query::over(whole.clone()).with(vec![Arc::new(CopiesOfShards::of(whole))]).noting()

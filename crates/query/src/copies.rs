@@ -68,7 +68,7 @@ impl LeavesOut for Notes {
     }
 }
 
-/// For what is told as it comes, and claims to be whole nowhere: anything may be left out.
+/// For rows and live updates, which never claim to be complete: anything may be left out.
 #[derive(Debug)]
 pub(crate) struct Unsaid;
 

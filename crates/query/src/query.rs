@@ -41,7 +41,7 @@ impl Query {
         Query { sources: self.sources.alone() }
     }
 
-    /// The same for what is told as it comes, and claims to be whole nowhere: a part that cannot be asked is left out, and nobody is told.
+    /// This query for rows and live updates, which never claim to be complete: it leaves out parts that cannot be asked, and tells nobody.
     pub fn unsaid(&self) -> Query {
         Query { sources: self.sources.unsaid() }
     }
@@ -56,7 +56,7 @@ impl Query {
         Query { sources: self.sources.noting() }
     }
 
-    /// A PV is in the answer: what of it has to be left out now is noted before it is said what was.
+    /// Announces that the answer will contain a PV, so that what has to be left out of it is noted before `left_out` says so.
     pub fn foresee(&self, pv: PvId) {
         self.sources.foresee(pv);
     }

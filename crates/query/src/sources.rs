@@ -102,15 +102,18 @@ impl Sources {
         Sources { own, guard: Guard::noting(Arc::clone(&notes)), notes: Some(notes), ..self.clone() }
     }
 
-    /// The same, of which whatever cannot be asked is left out, and nobody is told.
+    /// These sources, where whatever cannot be asked is left out and nobody is told.
     pub(crate) fn unsaid(&self) -> Sources {
         let own = self.own.noting(Arc::new(Unsaid)).unwrap_or_else(|| self.own.clone());
         Sources { own, ..self.clone() }
     }
 
-    /// A PV is in the answer.
+    /// Announces that the answer will contain a PV.
     pub(crate) fn foresee(&self, pv: PvId) {
-        self.asked(pv).own().for_each(|(source, key)| source.foresee(key));
+        // What goes by names leaves nothing out, and names are not looked for in vain.
+        if self.own.keyed_by() == KeyedBy::Number {
+            self.own.foresee(Key::Number(pv));
+        }
     }
 
     /// Which copies were left out; no further ones will be.

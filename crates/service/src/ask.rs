@@ -95,7 +95,7 @@ impl Ask {
         Ask { at: Some(now()), ..self.clone() }
     }
 
-    /// The same for what claims to be whole nowhere, as rows of a list do: what cannot be asked is left out unsaid.
+    /// This request for the rows of a list, which never claim to be complete: it leaves out what cannot be asked, without saying so.
     pub(crate) fn unsaid(&self) -> Ask {
         Ask { query: self.query.unsaid(), ..self.clone() }
     }

@@ -48,9 +48,6 @@ impl Ask {
                     // Most names begin with the words of the one before; these may be hidden there and told here.
                     let known = if sees_all { known_words(before, name) } else { 0 };
                     for text in words_of(&name[known..]).filter(|word| word.len() < name.len()).chain([name]) {
-                        if !near.is_as_long(text) {
-                            continue; // most
-                        }
                         near.look_at(text, || {
                             if looked_up.len() == KEPT_MAX {
                                 looked_up.clear();
@@ -139,17 +136,16 @@ impl Near {
         Near { letters: letters(&name), name, allowed, found: Vec::new(), lower: Vec::new() }
     }
 
+    /// Most names are dismissed by their length. `told` gives what is told of one that is near, if it may be.
     #[inline(always)]
-    fn is_as_long(&self, other: &[u8]) -> bool {
-        other.len().abs_diff(self.name.len()) <= self.allowed
+    fn look_at(&mut self, other: &[u8], told: impl FnOnce() -> Option<String>) {
+        if !other.is_empty() && other.len().abs_diff(self.name.len()) <= self.allowed {
+            self.look_closer(other, told);
+        }
     }
 
-    /// Most names are dismissed by their length, or by the letters that occur in one of both alone. `told` gives what is told of one that
-    /// is near, if it may be.
-    fn look_at(&mut self, other: &[u8], told: impl FnOnce() -> Option<String>) {
-        if other.is_empty() || !self.is_as_long(other) {
-            return;
-        }
+    /// Most of the others are dismissed by the letters that occur in one of both alone.
+    fn look_closer(&mut self, other: &[u8], told: impl FnOnce() -> Option<String>) {
         // A letter that is changed for another takes one out of each set at most.
         if (letters(other) ^ self.letters).count_ones() as usize > 2 * self.allowed {
             return;
