@@ -5,28 +5,31 @@ use std::collections::VecDeque;
 use archive::ledger::{RECENT, Trouble};
 use sample::Timestamp;
 
-/// Minutes that are held apart at most; more than the stretch has, whatever the clock did.
-const MINUTES_MAX: usize = 400;
+/// Stretches that are held apart at most; the oldest are told as one where there are more.
+const STRETCHES_MAX: usize = 1000;
 
-/// The minutes with trouble, the oldest first.
+/// What rows say that end at one moment, the oldest first. A PV is in one of them at most, but two stretches of one minute may both have it:
+/// rows are also written when losses are over, and at the end.
 #[derive(Debug, Default)]
-pub(crate) struct Recent(VecDeque<(i64, Trouble)>);
+pub(crate) struct Recent(VecDeque<Trouble>);
 
 impl Recent {
-    /// Keeps what rows say that end at `until`; several of one minute become one.
+    /// Keeps what rows say that end at `until`.
     pub(crate) fn add(&mut self, until: Timestamp, trouble: Trouble) {
         if !trouble.is_any() {
             return;
         }
         let trouble = Trouble { last: until, ..trouble };
-        let minute = until.nanos().saturating_sub(1).div_euclid(60_000_000_000);
-        let at = self.0.partition_point(|(other, _)| *other < minute);
+        let at = self.0.partition_point(|other| other.last < until);
         match self.0.get_mut(at) {
-            Some((other, known)) if *other == minute => known.sum(&trouble),
-            _ => self.0.insert(at, (minute, trouble)),
+            Some(known) if known.last == until => known.sum(&trouble),
+            _ => self.0.insert(at, trouble),
         }
-        while self.0.len() > MINUTES_MAX {
-            self.0.pop_front();
+        if self.0.len() > STRETCHES_MAX
+            && let Some(oldest) = self.0.pop_front()
+            && let Some(next) = self.0.front_mut()
+        {
+            next.then(&oldest);
         }
     }
 
@@ -34,7 +37,7 @@ impl Recent {
     pub(crate) fn told(&self, now: Timestamp) -> Trouble {
         let since = now.saturating_sub(RECENT);
         let mut sum = Trouble::default();
-        self.0.iter().filter(|(_, one)| one.last > since).for_each(|(_, one)| sum.then(one));
+        self.0.iter().filter(|one| one.last > since).for_each(|one| sum.then(one));
         sum
     }
 }
@@ -81,9 +84,21 @@ mod tests {
     }
 
     #[test]
-    fn the_minutes_that_are_kept_have_a_bound() {
+    fn a_pv_in_two_rows_of_one_minute_is_one_pv() {
         let mut recent = Recent::default();
-        (0..10_000).for_each(|minute| recent.add(Timestamp::from_nanos(minute * MINUTE), trouble(1, 0)));
-        assert_eq!(recent.0.len(), MINUTES_MAX);
+        let at = |second: i64| Timestamp::from_nanos(second * 1_000_000_000);
+        // Two shares of a whole minute, and the same PVs again in a row that was written at the end, ten seconds later.
+        for until in [at(600), at(600), at(610)] {
+            recent.add(until, trouble(3, 200));
+        }
+        let told = recent.told(at(700));
+        assert_eq!((told.lossy_pvs, told.suspected_pvs, told.of.queue_full), (2, 2, 9));
+    }
+
+    #[test]
+    fn the_stretches_that_are_kept_have_a_bound_and_none_is_forgotten() {
+        let mut recent = Recent::default();
+        (0..10_000).for_each(|second| recent.add(Timestamp::from_nanos(second), trouble(1, 0)));
+        assert_eq!((recent.0.len(), recent.told(Timestamp::from_nanos(10_000)).of.queue_full), (STRETCHES_MAX, 10_000));
     }
 }

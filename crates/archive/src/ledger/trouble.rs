@@ -14,9 +14,9 @@ pub const RECENT: Duration = Duration::from_secs(6 * 3600);
 pub struct Trouble {
     /// The sums of what was lost or missed, and the longest suspected time of one PV in one minute. All other columns are 0.
     pub of: Account,
-    /// PVs of which samples were lost; of several minutes the most in one.
+    /// PVs of which samples were lost; of several rows of the ledger the most in one stretch.
     pub lossy_pvs: u64,
-    /// PVs of which updates may be missing; of several minutes the most in one.
+    /// PVs of which updates may be missing; of several rows of the ledger the most in one stretch.
     pub suspected_pvs: u64,
     /// The end of the last minute with trouble.
     pub last: Timestamp,
