@@ -200,10 +200,11 @@ fn is_away(failure: &Failure) -> bool {
 fn put_in_place(file: &File, part: &Path, path: &Path) -> io::Result<()> {
     let own = file.metadata()?;
     let is_ours = |path: &Path| fs::metadata(path).is_ok_and(|it| (it.dev(), it.ino()) == (own.dev(), own.ino()));
-    if is_ours(path) {
-        return Ok(());
-    }
+    // The part first: what is not there any more may have got its name meanwhile.
     if !is_ours(part) {
+        if is_ours(path) {
+            return Ok(());
+        }
         return Err(io::Error::other(format!("another program has taken {} away", part.display())));
     }
     #[expect(clippy::disallowed_methods, reason = "a file of whoever runs the command, and not of the archive")]
