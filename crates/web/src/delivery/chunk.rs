@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
+use sample::Column;
 
 use crate::delivery::pieces::Piece;
 
@@ -40,6 +41,11 @@ impl From<Rows> for Chunk {
 }
 
 impl Chunk {
+    /// Whether it has rows that are arrays.
+    pub(super) fn is_of_arrays(&self) -> bool {
+        matches!(self, Chunk::Rows(rows) if matches!(rows.piece.values(), Column::Array(_)))
+    }
+
     /// The memory that it holds.
     pub(super) fn bytes(&self) -> usize {
         match self {

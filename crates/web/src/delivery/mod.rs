@@ -4,8 +4,9 @@
 //!   socket     what a connection has written, and who is stuck
 //!   answer     what handlers return                           chunk      what a long answer consists of
 //!   sending    a long answer, read and made as it is sent     backlog    what of it was read and is not sent yet
-//!   work       on which thread something is done              crowd      how many answers are under way
-//!   budget     how much memory all answers together may take  compress   the same answers in gzip or zstd
+//!   pool       on which thread something is done              crowd      how many answers are under way
+//!   pieces     a stretch of a batch, shared                   compress   the same answers in gzip or zstd
+//!   leased     what an answer holds of the budget of memory
 //! ```
 
 use std::sync::Arc;

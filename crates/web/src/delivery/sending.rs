@@ -20,9 +20,10 @@ use super::{
 /// So much is read ahead of what is sent while few answers are under way, and more is read when half of it is sent.
 pub(super) const AHEAD_BYTES: usize = 512 << 10;
 
-/// And so much for each client of a crowd, once it needs more: batches of arrays hold half of it, and each time that an answer goes from
-/// thread to thread costs as much of the processor as the reading of one.
-const CROWD_BYTES: usize = 128 << 10;
+/// And so much for each client of a crowd, once it needs more. Of arrays twice that: a batch of them is no more than this, and each time that
+/// an answer goes from thread to thread costs as much of the processor as the reading of one.
+const CROWD_BYTES: usize = 64 << 10;
+const CROWD_BYTES_OF_ARRAYS: usize = 2 * CROWD_BYTES;
 
 /// After so many chunks that were made where they are sent, others come in between.
 const IN_A_ROW: usize = 4;
@@ -170,18 +171,18 @@ where
     T: Into<Chunk>,
 {
     let mut is_begun = false;
-    let mut read_bytes = 0;
+    let (mut read_bytes, mut crowd_bytes) = (0, CROWD_BYTES);
     loop {
         let crowd = &delivery.crowd;
         let is_crowd = crowd.is_crowd();
         // In a crowd others always wait, and each reads so little that nobody waits long. What counts is what was read: who sends may
         // have taken some of it already.
-        let is_enough = if is_crowd { read_bytes >= CROWD_BYTES } else { is_begun && delivery.pool.is_wanted() };
+        let is_enough = if is_crowd { read_bytes >= crowd_bytes } else { is_begun && delivery.pool.is_wanted() };
         if is_enough {
             return Ok(Some(chunks));
         }
         let reach =
-            HowFarAhead { bytes: if is_crowd { CROWD_BYTES } else { AHEAD_BYTES }, helps: crowd.leaves_processors() };
+            HowFarAhead { bytes: if is_crowd { crowd_bytes } else { AHEAD_BYTES }, helps: crowd.leaves_processors() };
         match backlog.step(reach) {
             Step::End => return Ok(Some(chunks)),
             Step::Make(number, rows) => backlog.put(number, backlog.made(rows)),
@@ -189,6 +190,7 @@ where
                 Some(Ok(chunk)) => {
                     let chunk = chunk.into();
                     read_bytes += chunk.bytes();
+                    crowd_bytes = if chunk.is_of_arrays() { CROWD_BYTES_OF_ARRAYS } else { CROWD_BYTES };
                     backlog.push(chunk);
                 }
                 Some(Err(error)) => return Err(error),

@@ -12,7 +12,7 @@ use std::{
 
 use axum::body::Bytes;
 use futures_util::{Stream, StreamExt, stream::BoxStream};
-use sample::{Alarm, Batch, Column, Runs, Timestamp};
+use sample::{Alarm, Arrays, Batch, Column, Element, Runs, Timestamp};
 
 use super::{
     Delivery,
@@ -218,6 +218,35 @@ async fn nothing_is_read_ahead_as_long_as_there_is_a_crowd() {
     whole.extend_from_slice(&rest);
     assert_eq!(end, Ok(()));
     assert!(whole == text(0..60 * BATCH_ROWS));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_a_crowd_one_batch_of_numbers_is_read_at_a_time_and_two_of_arrays() {
+    let numbers = || batch(0..5000);
+    let arrays = || {
+        let mut arrays = Arrays::new(Element::F64);
+        (0..9).for_each(|_| assert!(arrays.push(&Column::F64(vec![0.5; 1000]))));
+        let (mut alarms, mut pulses) = (Runs::default(), Runs::default());
+        (alarms.push(&Alarm::default(), 9), pulses.push(&0, 9));
+        let times = (0..9).map(Timestamp::from_nanos).collect();
+        Batch::from_columns(times, Column::Array(arrays), alarms, pulses).unwrap()
+    };
+    for (made, at_a_time) in [(numbers as fn() -> Batch, 1), (arrays, 2)] {
+        let delivery = delivery(2);
+        let _others: Vec<_> = (0..=FEW).map(|_| delivery.crowd.join()).collect();
+        let count = Arc::new(AtomicUsize::new(0));
+        let read = Arc::clone(&count);
+        let chunks = std::iter::repeat_with(move || {
+            read.fetch_add(1, Relaxed);
+            let put = |out: &mut Vec<u8>, piece: &Piece| out.resize(out.len() + piece.len(), b'x');
+            Ok::<_, &str>(Chunk::from(Rows::lines(made().into(), put)))
+        });
+        let sending = Sending::new(&delivery, VecDeque::new(), AnswerBacklog::default(), chunks);
+        let mut stream = sending.into_stream().boxed();
+        stream.next().await.unwrap().unwrap();
+        until(|| delivery.pool.is_idle()).await;
+        assert_eq!(count.load(Relaxed), at_a_time);
+    }
 }
 
 #[test]
