@@ -11,7 +11,10 @@ use query::AlignedRows;
 use sample::Batch;
 use service::Draft;
 
-use super::{Part, RawForm, RowForm, failed, part_name, zip::Zip};
+use super::{
+    parts::{Part, RawForm, RowForm, failed, part_name},
+    zip::Zip,
+};
 use crate::{
     formats::{
         arrow::{samples_columns, samples_schema},

@@ -4,7 +4,7 @@ use query::AlignedRows;
 use sample::Batch;
 use service::Draft;
 
-use super::{Part, RawForm, RowForm};
+use super::parts::{Part, RawForm, RowForm};
 use crate::{
     delivery::pieces::Piece,
     formats::{

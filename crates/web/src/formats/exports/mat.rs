@@ -12,7 +12,7 @@ use query::{AlignedColumn, AlignedRows};
 use sample::{Batch, Column, Element, Metadata, Shape, TimeRange, Timestamp, ValueType};
 use service::{Ask, Draft, ExportPv, ExportRows, ExportWanted, Form, Scratch};
 
-use super::{Part, RawForm, align, each_rows, safe_names, usual};
+use super::parts::{Part, RawForm, align, each_rows, safe_names, usual};
 use crate::{
     formats::{
         matlab::{

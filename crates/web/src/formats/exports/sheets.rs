@@ -13,7 +13,7 @@ use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, Workbook, Worksheet,
 use sample::{Batch, Column, Element, Metadata, Shape, Timestamp, ValueType};
 use service::{CELL_CHARS_MAX, Draft, ExportWanted, SHEET_ROWS_MAX, SHEETS_MAX};
 
-use super::{Part, RawForm, RowForm, failed};
+use super::parts::{Part, RawForm, RowForm, failed};
 use crate::{
     formats::{
         rows::RowsHeading,
