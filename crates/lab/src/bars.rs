@@ -58,6 +58,13 @@ pub(crate) fn find(bench: &str, case: &str, metric: &str) -> Option<&'static Bar
     bars.iter().find(|bar| bar.case == case && bar.metric == metric)
 }
 
+/// The bar of a figure of a scenario of Table 3.
+pub(crate) fn of_table3(scenario: &str, metric: &str) -> Option<&'static Bar> {
+    // Frames of these are longer than 100 kB.
+    let is_long = matches!(scenario, "AAPS-0110" | "AAPS-0120");
+    TABLE3.iter().find(|bar| bar.metric == metric && !(is_long && metric == "memory of a client"))
+}
+
 #[cfg(test)]
 pub(crate) fn cases() -> impl Iterator<Item = &'static str> {
     BARS.iter().map(|bar| bar.case)
@@ -144,6 +151,14 @@ const RETRIEVAL: &[Bar] = &[
     less("crowd x1000", "samples lost meanwhile", 0.0, 0.0),
     less("hostile x10000", "samples lost meanwhile", 0.0, 0.0),
     less("hostile x10000", "memory of a hostile client", 256.0, 64.0),
+];
+
+/// Of each scenario of Table 3.
+const TABLE3: &[Bar] = &[
+    more("AAPS", "one client", 450.0, 700.0),
+    more("AAPS", "100 : 10 clients", 0.9, 1.0),
+    less("AAPS", "processor", 3.0, 2.0),
+    less("AAPS", "memory of a client", 4.0, 1.5),
 ];
 
 /// Ratios to the program that did not write lines into a room on the stack (commit 3591dc9).
