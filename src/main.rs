@@ -38,11 +38,11 @@ fn run(mut config: Config, wanted: &[archive::AddRequest]) -> Result<(), Failure
     process::without_huge_pages();
     // Clients never take the files that the store and the circuits need.
     config.web.connections_max = config.web.connections_max.min(process::open_files_max() / 2);
-    // Threads of their own for clients: those of the network may be busy all the time, and a question waits behind none of them.
     if let Some(cluster) = config.cluster.take() {
         return cluster::run(config, cluster, wanted); // the same, shard by shard
     }
     cluster::is_of_no_node(&config.store.folder)?;
+    // Threads of their own for clients: those of the network may be busy all the time, and a question waits behind none of them.
     let (network, answers) = (runtime::start("network", |_| {})?, runtime::start("answers", runtime::for_answers)?);
     let _tasks_run_here = network.enter();
     let stop = StopSignal::on_signals()?;

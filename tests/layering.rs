@@ -1,4 +1,4 @@
-//! ARCHITECTURE.md cannot lie: the crates know each other exactly as it draws them, the files and functions that it names exist, and
+//! What ARCHITECTURE.md says is checked as far as a program can: the crates know each other exactly as it draws them, the files and functions that it names exist, and
 //! the state machines of the protocols own no socket.
 
 use cargo_metadata::{DependencyKind, MetadataCommand};

@@ -66,7 +66,7 @@ struct Queue {
     /// before, and so has all that it has counted.
     known: HashMap<(PvId, GapCause), Gap>,
     /// Gaps and metadata that found no room: of each PV one by cause, and the newest. They are told when nothing else waits.
-    late: LateSample,
+    late: LateFacts,
     /// When losses were drained last, and when the first came of those since.
     told: Option<Instant>,
     owed: Option<Timestamp>,
@@ -75,7 +75,7 @@ struct Queue {
 }
 
 #[derive(Debug, Default)]
-struct LateSample {
+struct LateFacts {
     /// When the first of them came.
     since: Option<Timestamp>,
     gaps: HashMap<(PvId, GapCause), Gap>,
@@ -294,7 +294,7 @@ impl Buffer {
     }
 }
 
-impl LateSample {
+impl LateFacts {
     /// Takes one, and says whether another lost its place to it.
     fn add(&mut self, pv: PvId, fact: Fact, now: Timestamp) -> bool {
         self.since.get_or_insert(now);

@@ -25,7 +25,7 @@ use crate::{
 const PART: u64 = 10_000;
 
 /// One statement asks for at most this many rows.
-const ROWS: usize = 500;
+const STATEMENT_ROWS_MAX: usize = 500;
 
 /// A keyspace, as a shared store. Its calls block, and must not be made by a task of tokio.
 pub struct Cql {
@@ -196,7 +196,7 @@ impl Shared for Cql {
         let mut found = Vec::new();
         while found.len() < max {
             let next = from.0 + found.len() as u64;
-            let of_part = (PART - next % PART).min((max - found.len()).min(ROWS) as u64);
+            let of_part = (PART - next % PART).min((max - found.len()).min(STATEMENT_ROWS_MAX) as u64);
             let values = (journal, bigint(next / PART), bigint(next), of_part as i32);
             let rows = self.ask(&doing, &self.statements.rows, values)?;
             let before = found.len();

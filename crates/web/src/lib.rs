@@ -7,6 +7,8 @@
 //!   delivery/  threads and memory: how answers are made and sent
 //!   routes     every URL in one table: method, path, right, summary, handler     needed     what a request needs by it
 //!   auth/      who asks, and what is refused
+//!   dispatch   a request ──► its handler, within its budget   app            what all requests share
+//!   parameters, url, form   what a request says, checked
 //!   host       by which names it may be asked for      browser        what pages of other sites may not
 //!   call       a request as handlers see it          refusal, delivery/answer   what they return
 //!   api/       /api/v1          appliance/   the URLs of the Archiver Appliance
