@@ -419,6 +419,45 @@ def test_an_order_is_carried_out_from_elsewhere_or_names_the_node(
     ORDERS[order](elsewhere(is_of_site))
 
 
+def test_what_has_a_number_at_one_node_is_known_at_once_at_every_other(cluster: Cluster) -> None:
+    seats = cluster.wait_seated()
+    nodes = list(cluster.nodes.values())
+    numbers = itertools.count()
+    for kind, body in (("notes", {"text": "said"}), ("views", {"name": "", "query": "pv=O"})):
+        for first, second in itertools.permutations(nodes, 2):
+            text = body | ({"name": f"at/{next(numbers)}"} if kind == "views" else {})
+            status, _, answer = first.request("POST", f"/api/v1/{kind}", json.dumps(text).encode())
+            assert status == 200, answer
+            path = f"/api/v1/{kind}/{json.loads(answer)[kind][0]['number']}"
+            changed = json.dumps(text | {"text": "said otherwise"}).encode()
+            status, _, answer = second.request("PUT", path, changed)
+            assert status == 200, (status, answer)
+            third = next(node for node in nodes if node not in (first, second))
+            status, _, answer = third.request("DELETE", path)
+            assert status == 200, (status, answer)
+            assert second.request("GET", path)[0] in (200, 404)
+            assert first.request("PUT", path, changed)[0] == 404, "it is gone"
+    # A view of the same name is written over, not refused.
+    for node in nodes:
+        view = json.dumps({"name": "at/all", "query": f"pv={node.port}"}).encode()
+        assert node.request("POST", "/api/v1/views", view)[0] == 200
+    # Orders are taken back, and deletions, by the number that another node has given them.
+    pv = "O1:numbered"
+    owner = cluster.nodes[seats[1]]
+    owner.archive.add(pv)
+    owner.take(pv, "f64", CSV.decode())
+    for node in (node for node in nodes if node is not owner):
+        assert owner.request("POST", "/api/v1/pause", json.dumps({"pvs": [pv]}).encode())[0] == 200
+        order = owner.json("/api/v1/undo")["orders"][0]
+        assert order["action"] == "paused", order
+        status, _, answer = node.request("POST", f"/api/v1/undo/{order['number']}")
+        assert status == 200, (status, answer)
+        status, _, answer = owner.request("DELETE", f"/api/v1/pvs/{pv}/samples?from=2026-01-01&to=2026-01-09")
+        assert status == 200, answer
+        status, _, answer = node.request("POST", f"/api/v1/deletions/{json.loads(answer)['number']}/undo")
+        assert status == 200, (status, answer)
+
+
 def test_what_is_imported_where_its_shard_lies_is_answered_everywhere(cluster: Cluster) -> None:
     seats = cluster.wait_seated()
     pv = "O1:imported"

@@ -13,7 +13,7 @@ use crate::{AuditRecord, Deletion, LookAtMemo, Names, PvEntry, PvId, PvName, Rem
 /// The list of PVs as those see it who ask. Only the PVs and their names are owed; one that knows nothing of aliases, deletions or an
 /// audit has none.
 ///
-/// Everything but `audit`, `undoable`, `undo_plan`, `memos` and `expired_fields` is answered from memory. It waits for no disk, and for no network.
+/// Everything but `audit`, `undoable`, `undo_plan`, `memos`, `look_again` and `expired_fields` is answered from memory. It waits for no disk, and for no network.
 pub trait Directory: Send + Sync {
     /// The PV of that name or alias, if it is to be archived.
     fn find(&self, name: &str) -> Option<PvEntry>;
@@ -79,6 +79,13 @@ pub trait Directory: Send + Sync {
         Ok(())
     }
 
+    /// Learns what other nodes were ordered until now of something that has a number. May wait for a network; where one archive has all there
+    /// is nothing to learn.
+    fn look_again(&self, at: Numbered) -> Result<(), DirectoryError> {
+        let _ = at;
+        Ok(())
+    }
+
     /// Why PVs may be missing from the list; none while all of it is known.
     fn lacks(&self) -> Option<String> {
         None
@@ -101,6 +108,17 @@ pub trait Directory: Send + Sync {
         let _ = pv;
         Ok(Vec::new())
     }
+}
+
+/// What an archive has given a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbered {
+    /// Some note or view: all of them are kept in one place.
+    Memo,
+    /// The order of that number, which can be taken back.
+    Order(u64),
+    /// The deletion of that number.
+    Deletion(u64),
 }
 
 /// Why the list of PVs could not be read or changed, or an order not be carried out.

@@ -65,7 +65,7 @@ pub use action::{Action, AuditRecord};
 pub use audit::{ARCHIVER, By, How, Principal, Way};
 pub use curator::Curator;
 pub use deletion::{Deletion, Purge, Purged, RemovedPv};
-pub use directory::{Directory, DirectoryError, Fault};
+pub use directory::{Directory, DirectoryError, Fault, Numbered};
 pub use fits::{Fits, FitsError, glob_as_regex};
 pub use groups::{Group, GroupStatus, Keeper, Sense, Switch};
 pub use health::{Health, LevelHealth, PlaceHealth, Room, ScrubHealth, Watermark, Work};

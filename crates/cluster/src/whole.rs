@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use archive::{
-    AuditRecord, Deletion, Directory, DirectoryError, Fault, LeavesOut, LookAtMemo, Named, Names, PvEntry, PvId,
-    PvName, RemovedPv, UndoPlan, UndoStep, UndoTo, Undoable,
+    AuditRecord, Deletion, Directory, DirectoryError, Fault, LeavesOut, LookAtMemo, Named, Names, Numbered, PvEntry,
+    PvId, PvName, RemovedPv, UndoPlan, UndoStep, UndoTo, Undoable,
 };
 
 use crate::{
     board::Board,
     numbers::{global, split},
+    orders::not_now,
 };
 
 /// Bits of the number of a deletion, or of a line of the audit, that say which shard it is of.
@@ -194,6 +195,19 @@ impl Directory for Whole {
         self.board.list(self.board.site(), |list| list.memos(before, look)).unwrap_or(Ok(()))
     }
 
+    /// Reads the journal of the shard that has it, unless that shard is here.
+    fn look_again(&self, at: Numbered) -> Result<(), DirectoryError> {
+        let shard = match at {
+            Numbered::Memo => self.board.site(),
+            Numbered::Order(number) | Numbered::Deletion(number) => unnumbered(number).0,
+        };
+        if shard > self.board.site() || self.board.open_here(shard).is_some() {
+            return Ok(());
+        }
+        let not_known = |why: String| not_now(format!("what other nodes were ordered last is not known here: {why}"));
+        self.board.follow_one(shard).map_err(not_known)
+    }
+
     fn ledger_of(&self, pv: PvId, name: &str) -> Option<(PvId, PvId)> {
         let (shard, local) = split(pv);
         let own = self.board.list(shard, |list| list.own(name))??;
@@ -207,5 +221,55 @@ impl Directory for Whole {
     fn expired_fields(&self, pv: PvId) -> Result<Vec<String>, DirectoryError> {
         let (shard, local) = split(pv);
         self.board.list(shard, |list| list.expired_fields(local)).unwrap_or_else(|| Ok(Vec::new()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+    use super::*;
+    use crate::{
+        board::Follows,
+        testing::{NoList, board_with, empty_shard},
+    };
+
+    /// A list of which it is counted how often its journal was read.
+    #[derive(Clone, Debug, Default)]
+    struct Counted {
+        read: Arc<AtomicU32>,
+        is_lost: Arc<AtomicBool>,
+    }
+
+    impl Follows for Counted {
+        fn list(&self) -> &dyn Directory {
+            &NoList
+        }
+
+        fn catch_up(&self) -> Result<(), String> {
+            self.read.fetch_add(1, Relaxed);
+            if self.is_lost.load(Relaxed) { Err("no answer".to_owned()) } else { Ok(()) }
+        }
+    }
+
+    #[test]
+    fn what_has_a_number_is_looked_for_in_the_journal_of_its_shard_alone() {
+        let lists = [(); 3].map(|()| Counted::default());
+        let board = board_with("a", lists.to_vec(), &Arc::default());
+        let whole = Whole::new(board.clone());
+        let read = || lists.clone().map(|list| list.read.swap(0, Relaxed));
+        whole.look_again(Numbered::Memo).unwrap();
+        assert_eq!(read(), [0, 0, 1], "the site has all notes and views");
+        whole.look_again(Numbered::Order(numbered(1, 7))).unwrap();
+        whole.look_again(Numbered::Deletion(numbered(0, 7))).unwrap();
+        assert_eq!(read(), [1, 1, 0]);
+        whole.look_again(Numbered::Order(u64::MAX)).unwrap();
+        assert_eq!(read(), [0, 0, 0], "there is no such shard");
+        board.opened(2, empty_shard(1));
+        whole.look_again(Numbered::Memo).unwrap();
+        assert_eq!(read(), [0, 0, 0], "what is here is known");
+        lists[0].is_lost.store(true, Relaxed);
+        let error = whole.look_again(Numbered::Order(numbered(0, 7))).unwrap_err();
+        assert!(error.fault == Fault::NotNow && error.message.ends_with("no answer"), "{error}");
     }
 }

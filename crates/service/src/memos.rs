@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use archive::{Memo, MemoError, MemoKind, MemoText, Right};
+use archive::{Memo, MemoError, MemoKind, MemoText, Numbered, Right};
 use sample::TimeRange;
 
 use crate::{
@@ -102,18 +102,30 @@ impl Ask {
         refused.map(|()| found)
     }
 
-    /// The memo of a number.
+    /// The memo of a number. One that was written at another node a moment ago is there.
     pub fn memo(&self, kind: MemoKind, number: u64) -> Result<Memo, Refusal> {
+        if let Some(memo) = self.known_memo(kind, number)? {
+            return Ok(memo);
+        }
+        self.memo_of_now(kind, number)
+    }
+
+    /// The same as it is now, whichever node has changed it.
+    fn memo_of_now(&self, kind: MemoKind, number: u64) -> Result<Memo, Refusal> {
+        self.listed().behind.directory.look_again(Numbered::Memo)?;
+        self.known_memo(kind, number)?.ok_or_else(|| {
+            let message = format!("there is no {} with the number {number}", kind.name());
+            Refusal::new(Code::UnknownPv, message).hint(format!("GET /api/v1/{}s lists them", kind.name()))
+        })
+    }
+
+    fn known_memo(&self, kind: MemoKind, number: u64) -> Result<Option<Memo>, Refusal> {
         let mut newest = None;
         self.listed().behind.directory.memos(number.saturating_add(1), &mut |memo| {
             newest = Some(memo);
             false
         })?;
-        let is_it = |memo: &Memo| memo.number == number && memo.text.kind == kind && self.sees_memo(memo);
-        newest.filter(is_it).ok_or_else(|| {
-            let message = format!("there is no {} with the number {number}", kind.name());
-            Refusal::new(Code::UnknownPv, message).hint(format!("GET /api/v1/{}s lists them", kind.name()))
-        })
+        Ok(newest.filter(|memo| memo.number == number && memo.text.kind == kind && self.sees_memo(memo)))
     }
 
     /// Whoever does not see all PVs sees what he wrote himself, and what is about PVs that he sees.
@@ -135,7 +147,7 @@ impl Ask {
 
     /// Writes another text in the place of a memo.
     pub fn change_memo(&self, number: u64, text: MemoText) -> Result<Memo, Refusal> {
-        let former = self.memo(text.kind, number)?;
+        let former = self.memo_of_now(text.kind, number)?;
         self.may_change(&former)?;
         self.may_write(&text)?;
         let mut kept = self.keep_memos(vec![(Some(former), text)])?;
@@ -144,7 +156,7 @@ impl Ask {
 
     /// Takes a memo away.
     pub fn remove_memo(&self, kind: MemoKind, number: u64) -> Result<Memo, Refusal> {
-        let memo = self.memo(kind, number)?;
+        let memo = self.memo_of_now(kind, number)?;
         self.may_change(&memo)?;
         self.ordered_named(Right::Read, [])?.curator.remove_memo(&memo, &self.by())?;
         Ok(memo)
@@ -162,6 +174,7 @@ impl Ask {
         if names.is_empty() {
             return Ok(found);
         }
+        self.listed().behind.directory.look_again(Numbered::Memo)?;
         self.listed().behind.directory.memos(u64::MAX, &mut |memo| {
             if names.contains(&*memo.text.name) && self.sees_memo(&memo) {
                 found.insert(memo.text.name.clone(), memo);

@@ -1,8 +1,8 @@
 //! Orders: what changes the archive. Each needs its right, and stands in the audit under the name of who asks.
 
 use archive::{
-    AddRequest, Added, Change, Copies, DataFate, Deletion, DirectoryError, Group, OldName, Purge, Purged, PvEntry,
-    PvId, PvName, Right, RuleName,
+    AddRequest, Added, Change, Copies, DataFate, Deletion, DirectoryError, Group, Numbered, OldName, Purge, Purged,
+    PvEntry, PvId, PvName, Right, RuleName,
 };
 use sample::TimeRange;
 
@@ -143,8 +143,13 @@ impl Ask {
 
     /// Undoes the deletion of a range.
     pub fn restore_range(&self, number: u64) -> Result<Deletion, Refusal> {
-        let all = self.listed().behind.directory.deletions().into_iter();
-        let of = all.filter(|deletion| deletion.number == number).map(|deletion| deletion.pv).next();
+        let directory = &self.listed().behind.directory;
+        let known = || directory.deletions().into_iter().find(|deletion| deletion.number == number).map(|of| of.pv);
+        let of = match known() {
+            Some(pv) => Some(pv),
+            // It may have been ordered at another node a moment ago.
+            None => directory.look_again(Numbered::Deletion(number)).map(|()| known())?,
+        };
         let none = |_| Refusal::new(Code::UnknownPv, format!("there is no deletion {number}"));
         let orders = match of {
             Some(pv) => {

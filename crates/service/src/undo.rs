@@ -1,6 +1,6 @@
 //! Undo: the orders that can be taken back for a day, what that would do, and doing it. Whoever may give an order may take it back.
 
-use archive::{DirectoryError, Fault, UNDO_FOR, UndoPlan, Undoable};
+use archive::{DirectoryError, Fault, Numbered, UNDO_FOR, UndoPlan, Undoable};
 
 use crate::{
     ask::Ask,
@@ -50,9 +50,16 @@ impl Ask {
     pub fn undo_plan(&self, number: u64) -> Result<UndoPlan, Refusal> {
         let directory = &self.listed().behind.directory;
         let unknown = || Refusal::new(Code::UnknownPv, DirectoryError::no_order(number).message);
-        let orders = directory.undoable()?;
-        let order = orders.iter().find(|order| order.number == number).ok_or_else(unknown)?;
-        self.seen_plan(order)?.ok_or_else(unknown)
+        let known = || Ok::<_, Refusal>(directory.undoable()?.into_iter().find(|order| order.number == number));
+        let order = match known()? {
+            Some(order) => order,
+            None => {
+                // It may have been given at another node a moment ago.
+                directory.look_again(Numbered::Order(number))?;
+                known()?.ok_or_else(unknown)?
+            }
+        };
+        self.seen_plan(&order)?.ok_or_else(unknown)
     }
 
     /// Takes an order back, for those of its PVs that were not changed again since, and says what was done.

@@ -12,10 +12,10 @@ use std::{
 
 use archive::{
     Action, AddRequest, Added, AuditRecord, Brief, By, Change, Connection, Cost, Curator, DataFate, Deletion,
-    Directory, DirectoryError, Extent, Fault, FieldName, Group, GroupStatus, Health, Intake, Key, KeyedBy, Manual,
-    Method, Named, Names, OldName, Orders, Partition, Plan, Policies, Principal, Protocol, Purge, Purged, PvEntry,
-    PvId, PvName, PvSettings, PvSize, PvState, Right, RuleName, Rulebook, SampleStream, Source, SourceError, Standing,
-    Status, Storage, Totals, Unanswered, Watermark,
+    Directory, DirectoryError, Extent, Fault, FieldName, Group, GroupStatus, Health, Intake, Key, KeyedBy, LookAtMemo,
+    Manual, Memo, MemoKind, MemoText, Method, Named, Names, Numbered, OldName, Orders, Partition, Plan, Policies,
+    Principal, Protocol, Purge, Purged, PvEntry, PvId, PvName, PvSettings, PvSize, PvState, Right, RuleName, Rulebook,
+    SampleStream, Source, SourceError, Standing, Status, Storage, Totals, Unanswered, Watermark,
     ledger::{Account, Trouble},
 };
 use query::{Before, Query, Request};
@@ -32,6 +32,9 @@ struct Shelf {
     audit: Vec<AuditRecord>,
     /// For these nobody answers.
     silent: BTreeSet<PvId>,
+    /// By number from 0 on; of the last ones another node has taken that are not known here before it is looked for them.
+    memos: Vec<Memo>,
+    unread: Vec<Memo>,
 }
 
 /// The archive, and how often it was asked for PVs one by one and in pages.
@@ -191,6 +194,21 @@ impl Directory for Shelves {
             |shelf: &Shelf| shelf.audit.iter().rev().filter(|line| line.number < before).take(limit).cloned().collect();
         Ok(self.read(lines))
     }
+
+    fn memos(&self, before: u64, look: &mut LookAtMemo<'_>) -> Result<(), DirectoryError> {
+        let found = self.read(|shelf| shelf.memos.clone());
+        _ = found.into_iter().rev().filter(|memo| memo.number < before).all(look);
+        Ok(())
+    }
+
+    fn look_again(&self, at: Numbered) -> Result<(), DirectoryError> {
+        assert_eq!(at, Numbered::Memo);
+        let mut shelf = self.shelf.lock().expect("nobody panics");
+        let unread = std::mem::take(&mut shelf.unread);
+        shelf.memos.retain(|memo| unread.iter().all(|news| news.number != memo.number));
+        shelf.memos.extend(unread);
+        Ok(())
+    }
 }
 
 impl Storage for Shelves {
@@ -250,6 +268,20 @@ impl Curator for Shelves {
 
     fn purge(&self, _: Purge, _: &By) -> Result<Purged, DirectoryError> {
         Ok(Purged::default())
+    }
+
+    fn put_memos(&self, memos: &[(Option<Memo>, MemoText)], by: &By) -> Result<Vec<Memo>, DirectoryError> {
+        let newest = |former: &Memo| {
+            let is_it = |memo: &&Memo| memo.number == former.number;
+            self.read(|shelf| shelf.unread.iter().chain(&shelf.memos).find(is_it) == Some(former))
+        };
+        let now = |(former, text): &(Option<Memo>, MemoText)| {
+            let known = former.as_ref().filter(|former| newest(former));
+            let changed = || DirectoryError { fault: Fault::InTheWay, message: "it changed".to_owned() };
+            let known = known.ok_or_else(changed)?;
+            Ok(Memo { text: text.clone(), changed: Some(by.clone()), ..known.clone() })
+        };
+        memos.iter().map(now).collect()
     }
 
     fn note(&self, _: Action, _: &str, _: &By) -> Result<(), DirectoryError> {
@@ -531,4 +563,32 @@ fn a_pv_that_is_lost_while_an_answer_is_made_is_left_out_until_the_answer_has_sa
     assert_eq!(value("A:1").expect("it was said"), Err("nobody has that shelf".to_owned()));
     shelves.silence("A:2", true);
     assert_eq!(value("A:2").expect_err("it would stay unsaid").code(), Code::StoreRefused);
+}
+
+#[test]
+fn a_note_that_another_node_wrote_a_moment_ago_is_there_and_is_changed_as_it_is_now() {
+    let shelves = Shelves::default();
+    let by = By::new(Principal::here("somebody else"), at(0));
+    let memo = |number: u64, text: &str| {
+        let text = MemoText {
+            kind: MemoKind::Note,
+            name: String::new(),
+            text: text.to_owned(),
+            query: String::new(),
+            pvs: Vec::new(),
+            from: None,
+            to: None,
+            origin: String::new(),
+        };
+        Memo { number, text, made: by.clone(), changed: None }
+    };
+    let learn = |memo: Memo| shelves.shelf.lock().expect("nobody panics").unread.push(memo);
+    let ask = shelves.asked();
+    learn(memo(0, "first"));
+    assert_eq!(ask.memo(MemoKind::Note, 0).expect("it is there").text.text, "first");
+    let unknown = ask.memo(MemoKind::Note, 1).expect_err("nobody wrote it");
+    assert_eq!(unknown.code(), Code::UnknownPv);
+    learn(memo(0, "written over elsewhere"));
+    let changed = ask.change_memo(0, memo(0, "here").text).expect("of the one that is there now");
+    assert_eq!((changed.text.text.as_str(), changed.changed.is_some()), ("here", true));
 }
