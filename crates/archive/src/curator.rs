@@ -1,9 +1,9 @@
 //! The seam for changes of the list of PVs of which acquisition need not know: other names, what was deleted, the past.
 
-use sample::TimeRange;
+use sample::{TimeRange, Timestamp};
 
 use crate::{
-    Action, By, DataFate, Deletion, DirectoryError, Fault, Intake, Memo, MemoText, Purge, Purged, PvId, PvName,
+    Action, By, DataFate, Deletion, DirectoryError, Fault, Intake, Mark, Memo, MemoText, Purge, Purged, PvId, PvName,
 };
 
 /// Changes of the list of PVs without acquisition. Each is durable when it returns, and stands in the audit. Each may wait for a disk.
@@ -61,6 +61,24 @@ pub trait Curator: Send + Sync {
     /// Writes down in the audit what was done to something that the list does not know.
     fn note(&self, action: Action, detail: &str, by: &By) -> Result<(), DirectoryError>;
 
+    /// Where this archive stands: of what is older than `before`, all that can be read now is what `give_up` is about later. Only the last
+    /// mark holds.
+    fn mark(&self, before: Timestamp) -> Result<Mark, DirectoryError> {
+        let _ = before;
+        Err(gives_nothing_up())
+    }
+
+    /// Gives up for good what was here of these PVs when the mark was made, as another archive has it by now. Nothing is given up if
+    /// anything was deleted since.
+    fn give_up(&self, pvs: &[PvId], mark: &Mark, by: &By) -> Result<(), DirectoryError> {
+        let _ = (pvs, mark, by);
+        Err(gives_nothing_up())
+    }
+
     /// Begins an import, or goes on with the one of that name. Nothing is written before it is given a part.
     fn import(&self, name: &str, by: &By) -> Result<Box<dyn Intake>, DirectoryError>;
+}
+
+fn gives_nothing_up() -> DirectoryError {
+    DirectoryError { fault: Fault::Failed, message: "this archive gives nothing up to another one".to_owned() }
 }

@@ -1,6 +1,6 @@
 //! Imports: samples of the past come in part by part, beside those that are recorded.
 
-use crate::{DirectoryError, PvId, Record};
+use crate::{DirectoryError, Fault, PvId, Record};
 
 /// What a part brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +20,13 @@ pub struct ImportedPart {
 pub trait Intake: Send {
     /// What a part brought that was entered before; none: it is to be imported.
     fn part(&self, part: &str) -> Result<Option<ImportedPart>, DirectoryError>;
+
+    /// What comes from now on until the end of the part was recorded before: whatever is deleted meanwhile is deleted of it as well, so
+    /// that such a part is refused. Gives the PVs of which something is hidden already.
+    fn takes_over(&mut self) -> Result<Vec<PvId>, DirectoryError> {
+        let message = "nothing of another recorder can be taken over here".to_owned();
+        Err(DirectoryError { fault: Fault::Failed, message })
+    }
 
     /// Takes samples, in any order, gaps and metadata into the part that is being gathered.
     fn append(&mut self, records: &[(PvId, Record)]) -> Result<(), DirectoryError>;

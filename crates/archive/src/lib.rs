@@ -8,6 +8,7 @@
 //!   Group                        PVs that are sampled only while others say so
 //!   Roster                       the list of PVs, which acquisition follows and the store keeps
 //!   Mirror                       the part of another archive's list of PVs that this one is to have as well
+//!   Mark                         where an archive stands, so that another one can take over what it has by then
 //!   Record, Sink                 the facts that acquisition hands to the store
 //!   Principal, By                who ordered a change, as the archive establishes it and the audit keeps it
 //!   Action, AuditRecord          what was changed: the lines of the audit
@@ -75,7 +76,7 @@ pub use memo::{
     LookAtMemo, MEMO_NAME_MAX, MEMO_PVS_MAX, MEMO_TEXT_MAX, MEMOS_BYTES_MAX, MEMOS_MAX, Memo, MemoError, MemoKind,
     MemoText,
 };
-pub use mirror::{Mirror, Mirrored};
+pub use mirror::{Mark, Mirror, Mirrored};
 pub use names::{NameChunk, Named, Names};
 pub use nodes::{ClusterStanding, NodeFigures, NodeOrder, NodeStanding, NodeState, Nodes, ShardLag};
 pub use orders::{AddRequest, Added, Change, Orders, Rulebook};

@@ -1,5 +1,8 @@
 //! The mirror: the part of another archive's list of PVs that this one is to have as well, under the same numbers. So a PV has two archives,
-//! and whatever is ordered of it is ordered once: the second becomes what the first is.
+//! and whatever is ordered of it is ordered once: the second becomes what the first is. What the first has of the second by now, the second
+//! gives up.
+
+use sample::Timestamp;
 
 use crate::{PvEntry, PvId, PvName, RemovedPv};
 
@@ -36,4 +39,17 @@ impl Mirrored {
     pub fn is_change(&self) -> bool {
         !self.put.is_empty() || !self.out.is_empty() || self.aliases + self.fates > 0
     }
+}
+
+/// Where an archive stands at one moment, so that what it has of a time by then can be given up later, and nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Of which time: what is older than this.
+    pub before: Timestamp,
+    /// What lies in segments with lower numbers was there.
+    pub below: u64,
+    /// The number that the next deletion gets.
+    pub deletion: u64,
+    /// The PVs of which something is hidden, so that nobody can read all that they have.
+    pub hidden: Vec<PvId>,
 }

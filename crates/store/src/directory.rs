@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use archive::{
     Action, AuditRecord, By, Curator, DataFate, Deletion, Directory, DirectoryError, Fault, Health, ImportedPart,
-    Intake, LookAtMemo, Memo, MemoText, Names, Partition, Purge, Purged, PvEntry, PvId, PvName, PvSize, Record,
+    Intake, LookAtMemo, Mark, Memo, MemoText, Names, Partition, Purge, Purged, PvEntry, PvId, PvName, PvSize, Record,
     RemovedPv, Storage, Touched, UndoPlan, Undoable, Watermark,
 };
-use sample::TimeRange;
+use sample::{TimeRange, Timestamp};
 
 use crate::{Error, Import, Reader, Writer};
 
@@ -159,6 +159,14 @@ impl Curator for Writer {
         Ok(Writer::note(self, action, detail, by)?)
     }
 
+    fn mark(&self, before: Timestamp) -> Result<Mark, DirectoryError> {
+        Ok(Writer::mark(self, before)?)
+    }
+
+    fn give_up(&self, pvs: &[PvId], mark: &Mark, by: &By) -> Result<(), DirectoryError> {
+        Ok(Writer::give_up(self, pvs, mark, by)?)
+    }
+
     fn import(&self, name: &str, by: &By) -> Result<Box<dyn Intake>, DirectoryError> {
         Ok(Box::new(Writer::import(self, name, by)))
     }
@@ -167,6 +175,10 @@ impl Curator for Writer {
 impl Intake for Import {
     fn part(&self, part: &str) -> Result<Option<ImportedPart>, DirectoryError> {
         Ok(Import::part(self, part)?)
+    }
+
+    fn takes_over(&mut self) -> Result<Vec<PvId>, DirectoryError> {
+        Ok(Import::takes_over(self)?)
     }
 
     fn append(&mut self, records: &[(PvId, Record)]) -> Result<(), DirectoryError> {

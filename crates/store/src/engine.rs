@@ -67,6 +67,9 @@ pub(crate) struct Engine {
     pub(crate) registering: Mutex<()>,
     /// Numbers of segments that imports have written and not entered yet.
     pub(crate) unentered: Mutex<BTreeSet<u64>>,
+    /// What may be given up: segments with lower numbers than this, as far as they are older than that. In memory alone: after a restart
+    /// nobody gives up what was marked before.
+    pub(crate) marked: Mutex<Option<(u64, Timestamp)>>,
     registry: RwLock<Registry>,
     snapshot: RwLock<Arc<Snapshot>>,
     pub(crate) newest: Newest,
@@ -88,6 +91,8 @@ pub(crate) struct Engine {
     alive: AtomicI64,
     /// The number of the segment that a flush is about, which lets readers see it; `u64::MAX` for none.
     pub(crate) flushing_segment: AtomicU64,
+    /// Segments with lower numbers may have been taken over from another recorder: a deletion that began before is for them too.
+    pub(crate) taken_over_below: AtomicU64,
 }
 
 /// Where the archive lies, each in front of the next.
@@ -186,6 +191,7 @@ impl Engine {
             syncing: Mutex::default(),
             registering: Mutex::default(),
             unentered: Mutex::default(),
+            marked: Mutex::default(),
             registry: RwLock::new(registry),
             snapshot: RwLock::new(Arc::new(snapshot)),
             owned: None,
@@ -200,6 +206,7 @@ impl Engine {
             flush_wanted: AtomicBool::new(false),
             alive: AtomicI64::new(alive.nanos()),
             flushing_segment: AtomicU64::new(u64::MAX),
+            taken_over_below: AtomicU64::new(0),
         }
     }
 

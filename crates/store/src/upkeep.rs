@@ -1,5 +1,5 @@
-//! Upkeep: what happens to samples after they were appended: flushes, merges, moves, retention, purges, imports, scrubs, shipping, and the
-//! threads that do it.
+//! Upkeep: what happens to samples after they were appended: flushes, merges, moves, retention, purges, imports, what is given up to another archive,
+//! scrubs, shipping, and the threads that do it.
 
 pub(crate) mod away;
 pub(crate) mod compact;
@@ -7,6 +7,7 @@ pub(crate) mod deletion;
 pub(crate) mod field_rules;
 pub(crate) mod flush;
 pub(crate) mod gather;
+pub(crate) mod give_up;
 pub(crate) mod idle_rules;
 pub(crate) mod import;
 pub(crate) mod merge_policy;

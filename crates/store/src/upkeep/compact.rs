@@ -71,7 +71,8 @@ impl Engine {
             other => return Ok(other),
         }
         let mut views = views(&segments, &self.places);
-        views.iter_mut().zip(&*segments).for_each(|(view, segment)| view.kept |= self.is_behind_a_deletion(segment));
+        let stays = |segment: &Segment| self.is_behind_a_deletion(segment) || self.is_behind_the_mark(segment);
+        views.iter_mut().zip(&*segments).for_each(|(view, segment)| view.kept |= stays(segment));
         match merge_policy::next(&views, now) {
             None => Ok(Compaction::Nothing),
             Some(Task::Seal(indices)) => self.seal(&chosen(indices)),

@@ -1,6 +1,6 @@
 //! Deletions of ranges: what was recorded of a PV until now is hidden, and comes back when that is undone.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
 use archive::{Action, AuditRecord, By, Deletion, PvId};
 use sample::{TimeRange, Timestamp};
@@ -50,6 +50,8 @@ impl Writer {
         }
         engine.change(|_, change| {
             hiding.of.number = engine.catalog.next_deletion()?;
+            // What was taken over a moment ago was readable elsewhere before, and is meant as well.
+            hiding.below = hiding.below.max(engine.taken_over_below.load(Relaxed));
             let record = hiding.line(Action::RangeDeleted, name.to_string(), by);
             change.audit.push(AuditRecord { samples, bytes, ..record });
             change.deleted.push(hiding.clone());

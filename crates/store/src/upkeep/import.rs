@@ -11,7 +11,7 @@
 use std::{
     collections::BTreeMap,
     io, mem,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{Arc, MutexGuard, atomic::Ordering::Relaxed},
 };
 
 use archive::{Action, AuditRecord, By, ImportedPart, PvId, Record};
@@ -51,10 +51,15 @@ pub struct Import {
     unentered: Vec<u64>,
     /// Something of the part is lost: it cannot be entered any more.
     failed: bool,
+    /// It brings what was recorded before: it is entered only if the next deletion still gets this number.
+    next_deletion: Option<u64>,
 }
 
 /// Why a part cannot be entered after a failure.
 const FAILED: &str = "something of this part could not be written before; abandon it and import the part again";
+
+/// Why a part that brings what was recorded before is not entered.
+const DELETED: &str = "something was deleted meanwhile, which would come back; take it over again";
 
 impl Writer {
     /// Begins an import, or goes on with the one of that name.
@@ -69,11 +74,20 @@ impl Writer {
             written: Vec::new(),
             unentered: Vec::new(),
             failed: false,
+            next_deletion: None,
         }
     }
 }
 
 impl Import {
+    /// What comes now was recorded before by another archive; see `Intake`.
+    pub fn takes_over(&mut self) -> Result<Vec<PvId>, Error> {
+        let engine = &self.engine;
+        let _registering = engine.settled(|| engine.registering.lock().expect("no holder of this lock panics"))?;
+        self.next_deletion = Some(engine.catalog.next_deletion()?);
+        Ok(engine.hidden_pvs())
+    }
+
     /// What a part brought that was entered before; none: it is to be imported.
     pub fn part(&self, part: &str) -> Result<Option<ImportedPart>, Error> {
         self.engine.settle()?;
@@ -149,23 +163,46 @@ impl Import {
             metadata: facts.metadata.len() as u64,
         };
         let record = self.line(part, imported);
-        match engine.catalog.commit_import((&self.name, part), proof, imported, &self.written, &facts, &record) {
-            Ok(None) => {}
-            Ok(Some(known)) => {
+        let commit = |_registering| {
+            engine.catalog.commit_import((&self.name, part), proof, imported, &self.written, &facts, &record)
+        };
+        match self.in_turn().map(commit) {
+            Ok(Ok(None)) => {}
+            Ok(Ok(Some(known))) => {
                 self.abandon();
                 return Ok(known);
             }
-            Err(error) => {
+            Ok(Err(error)) => {
                 // The next start removes or sets aside what was not entered; what holds after all is taken over.
                 self.written.clear();
                 self.failed = true;
                 return Err(error);
             }
+            Err(error) => {
+                self.abandon();
+                return Err(error);
+            }
         }
+        self.next_deletion = None;
         self.show();
         let registry = engine.registry();
         facts.metadata.keys().for_each(|(pv, _)| registry.touches.note(*pv));
         Ok(imported)
+    }
+
+    /// For a part that brings what was recorded before: deletions come before it or after it, and know which. One that began before and ends
+    /// after it is for it too.
+    fn in_turn(&self) -> Result<Option<MutexGuard<'_, ()>>, Error> {
+        let Some(next_deletion) = self.next_deletion else { return Ok(None) };
+        let engine = &self.engine;
+        let registering = engine.settled(|| engine.registering.lock().expect("no holder of this lock panics"))?;
+        if engine.catalog.next_deletion()? != next_deletion {
+            let doing = "take over what another archive has";
+            return Err(Error::CannotDo { doing, reason: DELETED.to_owned() });
+        }
+        let end = self.unentered.last().map_or(0, |last| last + 1);
+        engine.taken_over_below.fetch_max(end, Relaxed);
+        Ok(Some(registering))
     }
 
     /// The line of the audit about a part.
@@ -264,6 +301,7 @@ impl Import {
         self.gathered_bytes = 0;
         self.facts = Facts::default();
         self.failed = false;
+        self.next_deletion = None;
         for manifest in mem::take(&mut self.written) {
             self.engine.remove_unfinished(&manifest.key);
         }

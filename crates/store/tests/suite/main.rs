@@ -17,6 +17,7 @@ mod faults;
 mod faults_changes;
 mod field_retention;
 mod frames;
+mod give_up;
 mod home;
 mod import;
 mod large;
