@@ -17,6 +17,7 @@ mod peers;
 mod shards;
 
 use std::{
+    collections::BTreeMap,
     path::Path,
     sync::{
         Arc,
@@ -28,7 +29,7 @@ use std::{
 
 use archive::{AddRequest, Copies, Directory, PvId};
 use cluster::{
-    Answers, Beat, Board, Claims, CopiesOfShards, Follows, Node, NodeOperator, Pairs, Plan, SiteTokens, Whole,
+    Answers, Beat, Board, Claims, CopiesOfShards, Days, Follows, Node, NodeOperator, Pairs, Plan, SiteTokens, Whole,
 };
 use query::Query;
 use remote::{Listener, Offered};
@@ -110,8 +111,8 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
         Listener::start(listener, offered)? // shards here → other nodes
     };
     let operator = Arc::new(NodeOperator::new(board.clone(), answers_to_nodes, shared.clone()));
-    let at_work =
-        AtWork::begin(Node::new(board.clone(), shared, first_beat(&cluster, run), leaving), &board, &shards, &folders)?;
+    let node = Node::new(board.clone(), shared, first_beat(&cluster, run), leaving);
+    let at_work = AtWork::begin(node, &board, &shards, &folders, days(cluster.merge_each))?;
 
     let (policies, identity) = (config.web.policies.clone(), config.web.appliance.identity.clone());
     let service = Service::new(behind(&whole, operator), policies, identity);
@@ -183,6 +184,11 @@ impl Renewal {
             self.is_busy.store(false, Relaxed);
         }
     }
+}
+
+/// When what two nodes recorded of a time of this length is put together.
+fn days(length: Duration) -> Days {
+    Days { length, grace: length / 24, lacking: query::lacking }
 }
 
 /// What this node says of itself before it has anything.
@@ -403,6 +409,22 @@ impl remote::Cluster for Answering {
     }
 }
 
+/// Merges days that are over, until the node ends, and says once what stays at copies.
+fn merging(whole: Whole, days: Days, ends: Arc<AtomicBool>) -> Box<dyn FnMut(bool) + Send> {
+    let (mut told, mut last) = (BTreeMap::new(), Instant::now());
+    Box::new(move |is_last| {
+        if is_last || last.elapsed() < days.grace / 2 {
+            return;
+        }
+        let failed: BTreeMap<u32, String> =
+            whole.merge_days(&days, now(), &|| !ends.load(Relaxed)).into_iter().collect();
+        for (shard, error) in failed.iter().filter(|(shard, error)| told.get(*shard) != Some(*error)) {
+            tracing::warn!("what the copy of shard {shard} has of days that are over stays there for now: {error}");
+        }
+        (told, last) = (failed, Instant::now());
+    })
+}
+
 /// The threads of a node.
 struct AtWork {
     ends: Arc<AtomicBool>,
@@ -416,6 +438,7 @@ impl AtWork {
         board: &Arc<Board>,
         shards: &Arc<NodeShards>,
         folders: &Arc<Folders>,
+        days: Days,
     ) -> std::io::Result<AtWork> {
         let ends = Arc::new(AtomicBool::new(false));
         let spawn = |name: &str, mut turn: Box<dyn FnMut(bool) + Send>| {
@@ -468,6 +491,7 @@ impl AtWork {
                 }
             }),
         )?;
+        let merged = board.clone();
         let (board, folders) = (board.clone(), folders.clone());
         let offer = spawn(
             "handing over",
@@ -477,7 +501,8 @@ impl AtWork {
                 }
             }),
         )?;
-        Ok(AtWork { ends, node: turns, others: vec![follow, figures, offer] })
+        let merge = spawn("days of copies", merging(Whole::new(merged), days, ends.clone()))?;
+        Ok(AtWork { ends, node: turns, others: vec![follow, figures, offer, merge] })
     }
 
     fn end(self) {

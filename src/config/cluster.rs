@@ -4,16 +4,21 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use archive::Fits;
 use cluster::{Placement, Rule};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
+use super::Span;
+
 /// More shards than this would have no numbers for their PVs, or nodes too many archives to hold open.
 const SHARDS_MAX: u32 = 1024;
 /// The longest address of a page.
 const PAGE_BYTES_MAX: usize = 500;
+/// What two nodes recorded is not put together more often than this.
+const MERGE_EACH_MIN: Duration = Duration::from_secs(10);
 /// So many shards a cluster has if nothing is said.
 const SHARDS: u32 = 32;
 
@@ -46,6 +51,8 @@ pub(super) struct ClusterFile {
     /// In how many shards the PVs are divided, which never changes: 32 if nothing is said.
     #[serde(default = "usual_shards")]
     shards: u32,
+    /// What two nodes recorded of a time of this length is put into one archive when it is over: a day if nothing is said.
+    merge_each: Option<Span>,
     /// The store that all nodes share.
     shared: SharedFile,
     /// Which PVs belong to which shard; the first that fits decides, and the device of all others.
@@ -127,6 +134,7 @@ pub(crate) struct ClusterConfig {
     pub(crate) page: Option<String>,
     pub(crate) shards: u32,
     pub(crate) placement: Placement,
+    pub(crate) merge_each: Duration,
     pub(crate) shared: SharedConfig,
 }
 
@@ -173,7 +181,9 @@ pub(super) struct Besides<'a> {
 }
 
 pub(super) fn checked(cluster: Option<ClusterFile>, besides: &Besides<'_>) -> Result<Option<ClusterConfig>, String> {
-    let Some(ClusterFile { name, node, address, page, shards, shared, rule }) = cluster else { return Ok(None) };
+    let Some(ClusterFile { name, node, address, page, shards, merge_each, shared, rule }) = cluster else {
+        return Ok(None);
+    };
     let refused = |what: &str, why: &str| Err(format!("[cluster] and {what} do not go together: {why}"));
     let Some(listener) = besides.nodes else {
         return Err(
@@ -197,6 +207,10 @@ pub(super) fn checked(cluster: Option<ClusterFile>, besides: &Besides<'_>) -> Re
             "[cluster] has {shards} shards; between 1 and {SHARDS_MAX} are possible, and 32 are usual"
         ));
     }
+    let merge_each = merge_each.map_or(Duration::from_secs(86_400), |span| span.0);
+    if merge_each < MERGE_EACH_MIN {
+        return Err(format!("[cluster] has merge_each = {merge_each:?}; 10s and more are possible, and 1d is usual"));
+    }
     let rules = rule
         .into_iter()
         .flat_map(|RuleFile { fits, shard }| fits.into_iter().map(move |pattern| Rule { fits: pattern.0, shard }));
@@ -216,6 +230,7 @@ pub(super) fn checked(cluster: Option<ClusterFile>, besides: &Besides<'_>) -> Re
         node: node.0,
         shards,
         placement,
+        merge_each,
     }))
 }
 
@@ -304,6 +319,7 @@ mod tests {
         );
         let ring = read(&text, &fine()).expect("it is right");
         assert_eq!((ring.address.as_str(), ring.placement.shard_of("SR:x")), ("127.0.0.1:17670", 3));
+        assert_eq!(ring.merge_each, Duration::from_secs(86_400));
         assert!(
             matches!(&ring.shared, SharedConfig::S3 { folder, secret_key, .. } if folder == "ring" && secret_key == "s3cr3t")
         );
@@ -319,6 +335,7 @@ mod tests {
             (text.replace("shards = 4", "shards = 4\npage = \"https://a/?pv=x\""), "without ? and #"),
             (text.replace("secret\"", "nowhere\""), "cannot be used"),
             (text.replace(&format!("{secret:?}"), &format!("{open:?}")), "chmod 600"),
+            (text.replace("shards = 4", "shards = 4\nmerge_each = \"3s\""), "10s and more"),
             (text.replace("shared.s3", "shared.tape"), "unknown variant"),
             (text.replace("bucket = ", "bukket = "), "bukket"),
         ];

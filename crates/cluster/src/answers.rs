@@ -11,10 +11,11 @@ use shared::{Epoch, Frames, Part};
 
 use crate::{
     board::{Board, Held, Open},
+    days::given_up,
     orders::{add_here, enter_here, not_now},
     pairs::Pairs,
     rows::{KeptTokenRow, MemoRow, MemoTextRow, PurgedRow, SizeRow, steps_rows},
-    wire::{self, AddRow, Answer, ByWire, EachRow, FramesRow, PartRow, Question, StatusRow},
+    wire::{self, AddRow, Answer, ByWire, EachRow, FramesRow, MarkRow, PartRow, Question, StatusRow},
 };
 
 /// The most of frames that one answer has.
@@ -130,6 +131,8 @@ impl Answers {
             | Question::RestoreRange(shard, ..)
             | Question::Purgeable(shard, ..)
             | Question::Purge(shard, ..)
+            | Question::Mark(shard, ..)
+            | Question::GiveUp(shard, ..)
             | Question::Sizes(shard, ..) => Some(*shard),
             Question::Note(..)
             | Question::PutMemos(..)
@@ -247,6 +250,13 @@ fn ordered(open: &Open, question: Question) -> Result<Answer, DirectoryError> {
         }
         Question::Purge(_, pv, before, by) => {
             Answer::Purged(purged_row(&open.curator.purge(purge_of(pv, before), &by_of(&by)?)?))
+        }
+        Question::Mark(_, before) => {
+            Answer::Marked(MarkRow::of(open.epoch, &open.curator.mark(Timestamp::from_nanos(before))?))
+        }
+        Question::GiveUp(_, pvs, row, by) => {
+            given_up(open, &wire::locals(&pvs), (row.epoch, &row.mark()), &by_of(&by)?)?;
+            Answer::Done(true)
         }
         Question::PutMemos(memos, by) => {
             let one = |(before, text): &(Option<MemoRow>, MemoTextRow)| {

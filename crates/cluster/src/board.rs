@@ -21,6 +21,7 @@ use shared::Part;
 use crate::{
     beat::Beat,
     claims::Claims,
+    days::Merging,
     figures::Said,
     mirror::Mirroring,
     numbers::{SHARDS_END, global, split},
@@ -136,6 +137,8 @@ pub struct Board {
     pub(crate) said: Said,
     /// How copies follow their shards.
     pub(crate) mirroring: Mirroring,
+    /// How copies are merged into their shards.
+    pub(crate) merging: Merging,
     // guarded by locks that are held for a look only
     recorded: RwLock<BTreeMap<u32, u64>>,
     shards: RwLock<ShardBoard>,
@@ -192,6 +195,7 @@ impl Board {
             followers,
             said: Said::default(),
             mirroring: Mirroring::default(),
+            merging: Merging::default(),
             recorded,
             shards,
             claimed,

@@ -4,8 +4,8 @@
 use std::{net::SocketAddr, time::Duration};
 
 use archive::{
-    Action, AddRequest, Added, Brief, By, Change, Connection, DataFate, DirectoryError, Fault, How, Method, OldName,
-    Principal, Protocol, PvId, PvName, PvSettings, PvState, RuleName, Rules, Status, Way, Wishes,
+    Action, AddRequest, Added, Brief, By, Change, Connection, DataFate, DirectoryError, Fault, How, Mark, Method,
+    OldName, Principal, Protocol, PvId, PvName, PvSettings, PvState, RuleName, Rules, Status, Way, Wishes,
     ledger::{Account, COUNT},
     settings::{SettingCell, SettingCells},
 };
@@ -114,6 +114,12 @@ pub(crate) enum Question {
     /// Make the list of a copy that of its shard, at that time.
     #[n(36)]
     Mirror(#[n(0)] u32, #[n(1)] i64),
+    /// Say where a copy stands, of what is older than that time.
+    #[n(37)]
+    Mark(#[n(0)] u32, #[n(1)] i64),
+    /// Give up what was there of these PVs when that was said, as their shard has it by now.
+    #[n(38)]
+    GiveUp(#[n(0)] u32, #[n(1)] Vec<u32>, #[n(2)] MarkRow, #[n(3)] ByWire),
 }
 
 impl Question {
@@ -133,6 +139,7 @@ impl Question {
                 | Question::Sizes(..)
                 | Question::Iocs
                 | Question::Mirror(..)
+                | Question::Mark(..)
         )
     }
 }
@@ -185,6 +192,8 @@ pub(crate) enum Answer {
     Sizes(#[n(0)] Vec<SizeRow>),
     #[n(21)]
     Iocs(#[n(0)] Vec<IocRow>),
+    #[n(22)]
+    Marked(#[n(0)] MarkRow),
 }
 
 /// What became of one of several things.
@@ -194,6 +203,35 @@ pub(crate) enum EachRow {
     Done(#[n(0)] u32),
     #[n(1)]
     Fault(#[n(0)] u8, #[n(1)] String),
+}
+
+/// Where a copy stands, in which epoch.
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
+#[cbor(map)]
+pub(crate) struct MarkRow {
+    #[n(0)]
+    pub(crate) epoch: u64,
+    #[n(1)]
+    before: i64,
+    #[n(2)]
+    below: u64,
+    #[n(3)]
+    deletion: u64,
+    #[n(4)]
+    hidden: Vec<u32>,
+}
+
+impl MarkRow {
+    pub(crate) fn of(epoch: u64, mark: &Mark) -> MarkRow {
+        let Mark { before, below, deletion, hidden } = mark;
+        let hidden = hidden.iter().map(|pv| pv.0).collect();
+        MarkRow { epoch, before: before.nanos(), below: *below, deletion: *deletion, hidden }
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        let before = Timestamp::from_nanos(self.before);
+        Mark { before, below: self.below, deletion: self.deletion, hidden: locals(&self.hidden) }
+    }
 }
 
 /// Frames of an epoch of a shard, and which node holds them.

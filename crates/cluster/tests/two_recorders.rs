@@ -1,7 +1,8 @@
 //! Schedules of two recorders of the same PVs: the shard and its copy, with real stores at two of three nodes, of which one at a time is
 //! killed with its disk, cut off from the shared store, or gives its shard to another node, which hears the IOC only a while later. Who was
 //! replaced records until he finds it out, and hands over what he has. Every update that the IOC sent is read once and in order, bins are
-//! those of what is read, no gap is told in which there are samples, and the copy has the PVs of its shard.
+//! those of what is read, no gap is told in which there are samples, and the copy has the PVs of its shard. Days that are over go into the shard
+//! meanwhile, and in the end the copy has nothing of them.
 //!
 //! Without the copy the same schedules must fail, or this test would prove nothing.
 
@@ -18,12 +19,13 @@ use std::{
 };
 
 use archive::{
-    AddRequest, Added, By, Change, Copies, Curator, DataFate, Directory, DirectoryError, Fault, FieldName, Method,
+    AddRequest, Added, By, Change, Copies, Curator, DataFate, Directory, DirectoryError, Fault, FieldName, Key, Method,
     Mirror, Mirrored, Names, OldName, Orders, Policies, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Record,
     Roster, Rules, Sink, Source, SourceError,
 };
 use cluster::{
-    Board, Claims, CopiesOfShards, Follows, Held, Open, Pairs, Parts, Peers, Placement, Plan, SiteTokens, Whole, global,
+    Board, Claims, CopiesOfShards, Days, Follows, Held, Open, Pairs, Parts, Peers, Placement, Plan, SiteTokens, Whole,
+    global,
 };
 use query::{Before, Cut, LeftOut, Query, Request};
 use sample::{Alarm, Batch, Gap, GapCause, Sample, TimeRange, Timestamp, Value};
@@ -51,6 +53,9 @@ const SETTINGS: Settings = Settings {
     changes_per_checkpoint: 4,
     rows_per_checkpoint: 15,
 };
+
+/// A day in which ten updates come; nobody waits for its end.
+const DAYS: Days = Days { length: Duration::from_nanos(100), grace: Duration::ZERO, lacking: query::lacking };
 
 /// Nothing is shipped but when the schedule says so, and nobody waits.
 const SHIPPING: Shipping =
@@ -258,6 +263,8 @@ struct World {
     /// Those that the copy does not have yet, or never heard.
     unheard_by_copy: BTreeSet<u64>,
     names: u64,
+    /// What is older may have gone from the copy.
+    merged_before: Timestamp,
     counts: BTreeMap<&'static str, u64>,
 }
 
@@ -279,6 +286,7 @@ impl World {
             sent: BTreeSet::new(),
             unheard_by_copy: BTreeSet::new(),
             names: 0,
+            merged_before: Timestamp::MIN,
             counts: BTreeMap::new(),
         };
         (0..copies).try_for_each(|which| world.take(which))?;
@@ -520,7 +528,8 @@ impl World {
                 self.count("flushes");
             }
             52..64 => self.order()?,
-            64..70 => self.follow(),
+            64..67 => self.follow(),
+            67..70 => drop(self.merge_days()),
             70..82 if self.trouble.is_none() => self.begin_trouble()?,
             82..90 => self.hand_over()?,
             90..100 if self.trouble == Some(Trouble::Killed(0)) => self.judge_copy()?,
@@ -531,6 +540,32 @@ impl World {
             _ => {}
         }
         Ok(())
+    }
+
+    /// The shard takes over what the copy has of days that are over, or lets it go. Whatever is wrong at present may be in the way.
+    fn merge_days(&mut self) -> Vec<(u32, String)> {
+        let whole = Whole::new(self.board.clone());
+        self.merged_before = self.now();
+        let failed = whole.merge_days(&DAYS, self.now(), &|| true);
+        self.count(if failed.is_empty() { "days" } else { "days that could not be merged" });
+        failed
+    }
+
+    /// Everything that is past goes into the shard: the copy has nothing of it any more.
+    fn merge_all(&mut self) -> Result<(), Violation> {
+        let past = at(self.now().nanos() / 100 * 100);
+        for _ in 0..20 {
+            let failed = self.merge_days();
+            self.settle()?;
+            let Some(copy) = self.recorders.get(1).and_then(|of| of.life.as_ref()) else { return Ok(()) };
+            let reader = copy.store.reader();
+            let firsts = (0..PVS.len()).filter_map(|pv| reader.extent(PvId(pv as u32))).map(|(first, ..)| first);
+            let first = firsts.min().unwrap_or(Timestamp::MAX);
+            if failed.is_empty() && first >= past {
+                return Ok(());
+            }
+        }
+        Err(format!("the copy still has something of before {past}: {:?}", self.merge_days()))
     }
 
     /// A PV more, another name for one, or one out, at the shard alone.
@@ -601,7 +636,10 @@ impl World {
             let request = Request { series: pv.into(), range: TimeRange::ALL, before: Before::None };
             let read: Vec<Sample> = samples(&query, &request)?;
             let numbers: BTreeSet<u64> = read.iter().map(|sample| (sample.time.nanos() / 10) as u64).collect();
-            let unheard = |number: &&u64| **number as usize % 2 == index && !self.unheard_by_copy.contains(*number);
+            let unheard = |number: &&u64| {
+                let is_merged = at(**number as i64 * 10) < self.merged_before;
+                **number as usize % 2 == index && !is_merged && !self.unheard_by_copy.contains(*number)
+            };
             let missing: Vec<_> = self.sent.iter().filter(unheard).filter(|number| !numbers.contains(number)).collect();
             if !missing.is_empty() || numbers.len() != read.len() {
                 return Err(format!("{name} by its copy: {missing:?} are missing of {numbers:?}"));
@@ -678,6 +716,8 @@ fn schedule(seed: u64, copies: usize) -> Result<BTreeMap<&'static str, u64>, Vio
     }
     world.rest()?;
     world.judge()?;
+    world.merge_all()?;
+    world.judge()?;
     Ok(world.counts)
 }
 
@@ -711,6 +751,7 @@ fn what_two_recorders_hear_is_read_once_whoever_of_them_is_killed_or_cut_off() {
     // A schedule in which nothing happens proves nothing.
     for what in [
         "cuts",
+        "days",
         "dropped by a circuit",
         "flushes",
         "handed over",
@@ -827,4 +868,121 @@ fn an_answer_that_has_said_what_it_is_made_without_waits_for_the_shard() {
     assert!(left_out.len() == 1 && left_out[0].ends_with("what its copy recorded is told alone"), "{left_out:?}");
     // Once it is said, more of the same may be told.
     assert_eq!(query.last_before(&pv.into(), at(30)).unwrap().map(|sample| sample.time), Some(at(30)));
+}
+
+/// The copy's own samples of a PV, by number.
+fn of_copy(world: &World, pv: u32) -> Vec<u64> {
+    let reader = world.recorders[1].life.as_ref().unwrap().store.reader();
+    let read = Source::samples(&reader, Key::Number(PvId(pv)), TimeRange::ALL);
+    let times = read.flat_map(|batch| batch.unwrap().times().to_vec());
+    times.map(|time| (time.nanos() / 10) as u64).collect()
+}
+
+/// A world of so many updates of which the shard lacks those from 11 to 20.
+fn with_a_hole(updates: u64) -> World {
+    let mut world = after(10);
+    world.board.closed(0);
+    world.recorders[0].life = None;
+    world.trouble = Some(Trouble::Killed(0));
+    (0..10).for_each(|_| world.send().unwrap());
+    world.take(0).unwrap();
+    world.trouble = None;
+    (20..updates).for_each(|_| world.send().unwrap());
+    world.settle().unwrap();
+    world
+}
+
+#[test]
+fn what_the_copy_alone_has_of_a_day_is_in_the_shard_alone_when_the_day_is_over() {
+    let mut world = with_a_hole(35);
+    let pv = global(0, PvId(0)).unwrap();
+    let all = numbers(&world, pv);
+    let gaps = world.query().gaps(&pv.into(), TimeRange::ALL).unwrap();
+    let both = of_copy(&world, 0);
+    assert_eq!(world.merge_days(), []);
+    assert_eq!((numbers(&world, pv), of_copy(&world, 0)), (all.clone(), both), "what began before reads both");
+    assert_eq!(world.merge_days(), []);
+    assert_eq!(of_copy(&world, 0), [30, 32, 34], "the day that is not over");
+    assert_eq!(numbers(&world, pv), all);
+    assert_eq!(world.query().gaps(&pv.into(), TimeRange::ALL).unwrap(), gaps);
+    world.judge().unwrap();
+    // What is past needs the shard alone.
+    world.board.closed(2);
+    let shard = Query::over(Whole::new(world.board.clone()));
+    let past = Request { series: pv.into(), range: TimeRange::new(at(0), at(300)).unwrap(), before: Before::None };
+    let read: Vec<u64> =
+        samples(&shard, &past).unwrap().iter().map(|sample| (sample.time.nanos() / 10) as u64).collect();
+    assert_eq!(read, (2..30).step_by(2).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_comes_to_the_copy_behind_the_mark_is_not_given_up_with_the_day() {
+    let mut world = with_a_hole(35);
+    let pv = global(0, PvId(0)).unwrap();
+    assert_eq!(world.merge_days(), []);
+    let late = Sample { time: at(155), value: Value::F64(15.5), alarm: Alarm::default(), pulse: 0, stamp: None };
+    let copy = &world.recorders[1].life.as_ref().unwrap().store;
+    copy.writer().append(&[(PvId(0), Record::Sample(late))], world.now()).unwrap();
+    world.settle().unwrap();
+    let all = numbers(&world, pv);
+    assert_eq!(all.len(), 18);
+    assert_eq!(world.merge_days(), [], "the copy gives up what was there before");
+    assert_eq!((numbers(&world, pv), of_copy(&world, 0)), (all.clone(), vec![15, 30, 32, 34]));
+    assert_eq!((world.merge_days(), world.merge_days()), (vec![], vec![]));
+    assert_eq!((numbers(&world, pv), of_copy(&world, 0)), (all, vec![30, 32, 34]));
+}
+
+#[test]
+fn what_is_hidden_waits_at_the_copy_until_it_is_shown_again() {
+    let mut world = with_a_hole(35);
+    let (whole, pv) = (Whole::new(world.board.clone()), global(0, PvId(0)).unwrap());
+    let all = numbers(&world, pv);
+    let range = TimeRange::new(at(120), at(170)).unwrap();
+    let deleted = Curator::delete_range(&whole, pv, range, &by(world.now().nanos())).unwrap();
+    let left: Vec<u64> = all.iter().copied().filter(|number| !(12..17).contains(number)).collect();
+    let of_copy_left = of_copy(&world, 0);
+    (0..2).for_each(|_| assert_eq!(world.merge_days(), []));
+    assert_eq!((numbers(&world, pv), of_copy(&world, 0)), (left, of_copy_left), "nothing is given up of it");
+    assert_eq!(of_copy(&world, 1), [31, 33, 35], "of the other PV all that is past is");
+    Curator::restore_range(&whole, deleted.number, &by(world.now().nanos() + 1)).unwrap();
+    assert_eq!(numbers(&world, pv), all);
+    (0..2).for_each(|_| assert_eq!(world.merge_days(), []));
+    assert_eq!((numbers(&world, pv), of_copy(&world, 0)), (all, vec![30, 32, 34]));
+}
+
+#[test]
+fn what_is_deleted_between_the_two_steps_is_hidden_of_what_was_taken_over_and_shown_again_with_it() {
+    let mut world = with_a_hole(35);
+    let (whole, pv) = (Whole::new(world.board.clone()), global(0, PvId(0)).unwrap());
+    let all = numbers(&world, pv);
+    assert_eq!(world.merge_days(), []);
+    let range = TimeRange::new(at(120), at(170)).unwrap();
+    let deleted = Curator::delete_range(&whole, pv, range, &by(world.now().nanos())).unwrap();
+    let left: Vec<u64> = all.iter().copied().filter(|number| !(12..17).contains(number)).collect();
+    assert_eq!(numbers(&world, pv), left);
+    let refused = world.merge_days();
+    assert!(refused.len() == 1 && refused[0].1.contains("something was deleted meanwhile"), "{refused:?}");
+    assert_eq!(numbers(&world, pv), left);
+    Curator::restore_range(&whole, deleted.number, &by(world.now().nanos() + 1)).unwrap();
+    assert_eq!(numbers(&world, pv), all);
+    (0..2).for_each(|_| assert_eq!(world.merge_days(), []));
+    assert_eq!((numbers(&world, pv), of_copy(&world, 0)), (all, vec![30, 32, 34]));
+}
+
+#[test]
+fn an_owner_that_dies_between_the_two_steps_leaves_the_rest_to_the_next() {
+    let mut world = with_a_hole(35);
+    let pv = global(0, PvId(0)).unwrap();
+    let all = numbers(&world, pv);
+    assert_eq!(world.merge_days(), []);
+    world.settle().unwrap();
+    // The copy changes its owner as well: what was marked in one epoch is not given up in another.
+    (0..2).for_each(|which| world.take(which).unwrap());
+    world.replaced.clear();
+    world.settle().unwrap();
+    let refused = world.merge_days();
+    assert!(refused.len() == 1 && refused[0].1.contains("was marked in epoch"), "{refused:?}");
+    assert_eq!(numbers(&world, pv), all);
+    (0..2).for_each(|_| assert_eq!(world.merge_days(), []));
+    assert_eq!((numbers(&world, pv), of_copy(&world, 0)), (all, vec![30, 32, 34]));
 }
