@@ -17,6 +17,8 @@ import { commonWords, loginWords as words } from "./words.ts";
 
 /** While nobody knows who asks, that is asked so often. */
 const RETRY_MILLIS = 2000;
+/** Who has a session is asked for this often whether it lasts. */
+const SESSION_MILLIS = 60_000;
 
 /** The archiver brings nobody back to a longer path, nor to any if the login fails; this tab remembers it. */
 const PATH_MAX = 1900;
@@ -33,6 +35,9 @@ export class Login {
   private asking: Promise<void> | null = null;
   /** The cookie of a session that is over was taken from the browser. */
   private isCleared = false;
+  /** When the archiver said last who asks, by the browser's clock that nobody sets, and since when it ran then. */
+  private toldAt = -Infinity;
+  private run = "";
 
   /** `changed` is called when what may be read or done has changed. */
   constructor(private changed: () => void) {
@@ -74,14 +79,28 @@ export class Login {
     await this.ask(true);
   }
 
+  /**
+   * The archiver, which runs since then, has answered. It takes the cookie of a session that is over from the browser with the first
+   * refusal, whoever gets that: a stream, which does not say why it was refused, or a question for whose answer nobody waits any more.
+   * What is asked after that is answered as to anybody. So whether a session lasts is asked of an archiver that was started anew, and
+   * now and then.
+   */
+  heard(started: string): void {
+    if (started !== this.run) this.toldAt = -Infinity;
+    this.run = started;
+    if (this.me?.session && performance.now() - this.toldAt > SESSION_MILLIS) void this.ask();
+  }
+
   private async askOnce(isDoubted: boolean): Promise<void> {
     try {
       const me = await getMe();
+      this.toldAt = performance.now();
       // The cookie of a session that is over keeps one even from what anybody may. It goes once, or it would go for ever.
       const isDead = isAnonymous(me) && (isDoubted || this.me?.session === true);
       if (isDead && !me.open && !this.isCleared) {
         this.isCleared = true;
-        await logOut();
+        // Where that is not answered the archiver takes it with what it refuses next.
+        await logOut().catch(() => undefined);
         this.take(me, true);
       } else {
         this.take(me, false);

@@ -76,6 +76,7 @@ const renewal = new Renewal(
 status.onStatus((answer) => {
   outage.take(answer);
   elsewhere.take(answer);
+  login.heard(answer.started);
   if (store.view.frame === "wall") void renewal.take(answer, now());
 });
 

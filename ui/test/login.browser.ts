@@ -208,6 +208,35 @@ test("a session that ends is told, with the view kept, and what anybody may read
   assert.equal(pathNow(), `/${LIVE}`);
 });
 
+test("a session that ended with the archiver is told though nothing of the page was refused", async () => {
+  guard("read");
+  server.me = somebody("ldap", "ana", "operate", WAYS);
+  await page.goto(base + VIEW);
+  await loaded();
+  await page.locator("#who").filter({ hasText: "ana" }).waitFor();
+  server.forgetSession();
+  server.started = "2026-11-28T03:00:00.000000000Z";
+  await page.getByText("The session of ana is over. What is shown is what anybody may see.").waitFor();
+  assert.ok(!(await mayArchive()));
+});
+
+test("whether a session lasts is asked now and then, and of nobody who has none", async () => {
+  await page.clock.install();
+  guard("read");
+  server.me = somebody("ldap", "ana", "operate", WAYS);
+  await page.goto(base + VIEW);
+  await loaded();
+  await page.locator("#who").filter({ hasText: "ana" }).waitFor();
+  server.forgetSession();
+  await page.clock.fastForward(61_000);
+  await page.getByText("The session of ana is over.").waitFor();
+  const before = asked("/api/v1/me");
+  const statuses = asked("/api/v1/status");
+  await page.clock.fastForward(61_000);
+  while (asked("/api/v1/status") < statuses + 2) await page.waitForTimeout(200);
+  assert.equal(asked("/api/v1/me"), before);
+});
+
 test("where nothing may be read without a session the plot stays as it was, and asks for nothing", async () => {
   guard(null);
   server.me = somebody("ldap", "ana", "operate", WAYS);
@@ -242,7 +271,8 @@ test("a session that ends while something is typed keeps it, and offers the logi
   await page.locator("#archive").click();
   await page.fill("#add-names", "LAB:NEW");
   server.endSession();
-  await page.locator("#add-form button[type=submit]").click();
+  // The page may have heard of it already, and then its login lies over the button.
+  await page.locator("#add-form").evaluate((form: HTMLFormElement) => form.requestSubmit());
   await page.locator("#me").getByText("The session of ana is over.").waitFor();
   await logIn("#me");
   await page.waitForFunction(() => !document.querySelector<HTMLDialogElement>("#me")!.open);

@@ -185,6 +185,8 @@ export class TestServer {
   lockedOut = 0;
   /** The browser shows a session that is over. */
   isOver = false;
+  /** Since when it runs. */
+  started = isoOf({ seconds: FIRST, nanos: 0 });
   /** Every request path with its query, in order. */
   requests: string[] = [];
 
@@ -238,6 +240,11 @@ export class TestServer {
     this.me = this.nobody!;
     this.isOver = true;
     this.endStreams();
+  }
+
+  /** The same, where a question for whose answer nobody waited was the first after it: the browser shows nothing any more. */
+  forgetSession(): void {
+    this.me = this.nobody!;
   }
 
   endStreams(): void {
@@ -699,7 +706,7 @@ export class TestServer {
     const count = (state: string) => recorded.filter((pv) => pv.state === state).length;
     return {
       version: "0.0.0-test",
-      started: isoOf({ seconds: FIRST, nanos: 0 }),
+      started: this.started,
       now: new Date(this.now() * 1000).toISOString(),
       durable: { appended: 1000, durable: 1000, lag: 0 },
       pvs: {
