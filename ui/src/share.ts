@@ -1,5 +1,6 @@
 // Share and export: links, the view as a program or a plot of Phoebus, its samples as files, its picture.
 
+import { copyText } from "./copy.ts";
 import { byId, h } from "./dom.ts";
 import { download } from "./file.ts";
 import { bring } from "./later.ts";
@@ -155,15 +156,11 @@ export class Share {
   }
 
   private async copy(text: string, field: HTMLInputElement | HTMLTextAreaElement): Promise<void> {
-    try {
-      await navigator.clipboard.writeText(text);
-      this.said.textContent = words.copied;
-    } catch {
-      // Without https there is no clipboard for pages: by hand, then.
-      field.focus();
-      field.select();
-      this.said.textContent = words.notCopied;
-    }
+    if (await copyText(text)) return void (this.said.textContent = words.copied);
+    // By hand, then.
+    field.focus();
+    field.select();
+    this.said.textContent = words.notCopied;
   }
 }
 

@@ -1,6 +1,7 @@
 // The dialog of named views: in their folders, found by words, opened, renamed, taken away and brought back.
 
 import { faultText } from "./api.ts";
+import { copyText } from "./copy.ts";
 import { byId, h, setText } from "./dom.ts";
 import { changeView, findViews, linkOf, removeView, saveView, type SavedView } from "./memos.ts";
 import { commonWords, viewWords as words } from "./words.ts";
@@ -96,11 +97,10 @@ export class ViewsDialog {
       this.dialog.close();
       this.actions.open(view);
     };
-    const copy = () =>
-      void navigator.clipboard.writeText(linkOf(view)).then(
-        () => setText(this.said, words.copied),
-        () => setText(this.said, linkOf(view)),
-      );
+    const copy = async () => {
+      const link = linkOf(view);
+      setText(this.said, (await copyText(link)) ? words.copied : link);
+    };
     const row = h("li", { "data-view": view.name });
     const mayChange = this.actions.mayWrite() && this.actions.mayChange(view.by);
     row.append(
@@ -115,7 +115,7 @@ export class ViewsDialog {
         [view.text, words.view(view.pvs.length, view.by)].filter(Boolean).join(" · "),
       ),
       h("span", { class: "space" }),
-      h("button", { type: "button", class: "link", click: copy }, words.copy),
+      h("button", { type: "button", class: "link", click: () => void copy() }, words.copy),
       ...(mayChange
         ? [
             h("button", { type: "button", class: "link", click: () => this.edit(view, row) }, words.edit),

@@ -18,6 +18,17 @@ export let sent: string[];
 /** What scripts did wrong. */
 let faults: string[];
 
+/** There is no clipboard, as where the page came by http from another machine; gives what reads it all the same. */
+export async function withoutClipboard(): Promise<() => Promise<string>> {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.addInitScript(() => {
+    const { clipboard } = navigator;
+    Object.assign(window, { read: () => clipboard.readText() });
+    Object.defineProperty(navigator, "clipboard", { value: undefined });
+  });
+  return () => page.evaluate(() => (window as unknown as { read(): Promise<string> }).read());
+}
+
 /** Opens a page for each test of the file, and looks afterwards whether a script has failed. */
 export function openForEach(patience: number): void {
   before(async () => {
