@@ -1,5 +1,5 @@
-// The samples of the plot's PVs, and the steps of its formulas, as a table: when, what, in which alarm; gaps are rows among them. It comes by pages
-// as somebody looks further; rows are marked, which the plot shows, and copied.
+// The samples of the plot's PVs, also of those at another time, and the steps of its formulas, as a table: when, what, in which alarm; gaps are
+// rows among them. It comes by pages as somebody looks further; rows are marked, which the plot shows, and copied.
 
 import { ApiError, isAbort, rangeQuery } from "./api.ts";
 import { copyText } from "./copy.ts";
@@ -12,8 +12,17 @@ import { button, emptyOf, sentence } from "./empty.ts";
 import { whereOf } from "./nothing.ts";
 import { csvOf } from "./relations.ts";
 import { lastBefore } from "./rows.ts";
-import { isGap, ROWS_MAX, SampleRows, type GapRow, type Row, type SampleRow } from "./sample_rows.ts";
+import {
+  isGap,
+  ownTime,
+  ROWS_MAX,
+  SampleRows,
+  type GapRow,
+  type Row,
+  type SampleRow,
+} from "./sample_rows.ts";
 import { csvText, tabbedText } from "./sample_texts.ts";
+import { secondsEarlier, titleOfName } from "./source.ts";
 import type { Range } from "./state.ts";
 import { floatOf, formatDuration, formatInstant, formatTime, type Instant } from "./time.ts";
 import { unitsOf, type Trace } from "./trace.ts";
@@ -26,6 +35,9 @@ const REST_MILLIS = 250;
 const AGAIN_MILLIS = 5000;
 /** Of more PVs than this it is not told one by one where they have samples. */
 const PVS_TOLD_MAX = 3;
+/** A finger that rests on a row for so long marks it, unless it moves by more pixels than this. */
+const HOLD_MILLIS = 500;
+const HOLD_PIXELS = 10;
 
 export class SamplesPanel {
   readonly element: HTMLElement;
@@ -35,6 +47,7 @@ export class SamplesPanel {
   private copied = h("p", { class: "pointed", role: "status" });
   private copy = button(words.copy, () => void this.copyShown());
   private toCursors = button(words.toCursors, () => this.pin());
+  private unmark = button(words.unmark, () => this.mark([]));
   private csv = h("a", { class: "button", download: "", hidden: true }, commonWords.csv);
   private shown = h("div", { class: "samples-shown", role: "rowgroup" });
   private space = h("div", { class: "space-high", role: "presentation" }, this.shown);
@@ -64,6 +77,11 @@ export class SamplesPanel {
   /** The rows that are marked, and from which on Shift marks. */
   private marked = new Set<number>();
   private anchor = 0;
+  /** A finger rests on a row, or has for long enough; once it has, taps mark and unmark until nothing is marked. */
+  private holding = 0;
+  private isHeld = false;
+  private isTapped = false;
+  private areTapsMarks = false;
   /** Why what comes next has not come; it is not asked for by itself before that is over. */
   private trouble: { text: string; again: () => void } | null = null;
 
@@ -77,6 +95,7 @@ export class SamplesPanel {
         { class: "drawer-fields" },
         label,
         h("span", { class: "space" }),
+        this.unmark,
         this.toCursors,
         this.copy,
         this.csv,
@@ -88,6 +107,11 @@ export class SamplesPanel {
     this.grid.addEventListener("scroll", () => this.draw());
     this.grid.addEventListener("keydown", (event) => this.keyDown(event));
     this.shown.addEventListener("click", (event) => this.click(event));
+    this.shown.addEventListener("pointerdown", (event) => this.touch(event));
+    // The browser's own list would lie over what was just marked.
+    this.shown.addEventListener("contextmenu", (event) => {
+      if (this.isTapped) event.preventDefault();
+    });
     // Rows are marked, not their letters.
     this.shown.addEventListener("mousedown", (event) => {
       if (!event.shiftKey && !event.ctrlKey && !event.metaKey) return;
@@ -142,11 +166,9 @@ export class SamplesPanel {
     this.actions.mark(null);
   }
 
-  /** Rows of the plot that have samples of their own, or steps; a PV laid over from another time has none. */
+  /** Rows of the plot that have samples, or steps. */
   private get traces(): Trace[] {
-    return this.scene.traces.filter(
-      ({ hidden, unknown, source }) => !hidden && !unknown && source.kind !== "over",
-    );
+    return this.scene.traces.filter(({ hidden, unknown }) => !hidden && !unknown);
   }
 
   /** Those of which the table is. */
@@ -160,9 +182,9 @@ export class SamplesPanel {
     const key = JSON.stringify(traces.map(({ name }) => name));
     if (key !== this.rowsKey) {
       this.rowsKey = key;
-      const names = traces.map(({ name }) => h("option", { value: name }, name));
-      const formulas = traces.filter(isFormula).length;
-      const all = h("option", { value: "" }, words.all(traces.length - formulas, formulas));
+      const names = traces.map(({ name }) => h("option", { value: name }, titleOfName(name)));
+      const pvs = traces.filter(({ source }) => source.kind === "pv").length;
+      const all = h("option", { value: "" }, words.all(pvs, traces.length - pvs));
       this.of.replaceChildren(...(traces.length > 1 ? [all] : []), ...names);
     }
     const isOne = traces.some(({ name }) => name === of);
@@ -222,7 +244,10 @@ export class SamplesPanel {
   private nothing(range: Range): Empty {
     const text = words.nothing(this.time(range.from), this.time(range.to));
     const { zone } = this.scene;
-    const found = this.chosen.map((trace) => ({ name: trace.name, ...whereOf(trace, { range, zone }) }));
+    const found = this.chosen.map((trace) => ({
+      name: titleOfName(trace.name),
+      ...whereOf(trace, { range, zone }),
+    }));
     const said = found.slice(0, PVS_TOLD_MAX).map(({ name, text }) => `${name}: ${text}.`);
     if (found.length > said.length) said.push(`${commonWords.andMore(found.length - said.length)}.`);
     const ways = found.flatMap(({ name, text, to }) =>
@@ -300,7 +325,7 @@ export class SamplesPanel {
   /** Where the same is had as a file, and whether all of it is in that: each formula has one of its own. */
   private csvUrl({ range }: SampleRows): [string | null, boolean] {
     const { chosen } = this;
-    const pvs = chosen.filter((trace) => !isFormula(trace)).map(({ name }) => name);
+    const pvs = chosen.flatMap(({ name, source }) => (source.kind === "pv" ? [name] : []));
     const [first, ...rest] = pvs;
     const query = rangeQuery(range);
     if (first !== undefined) {
@@ -308,8 +333,11 @@ export class SamplesPanel {
       return [csvOf("samples", { pv: first }, [...others, query].join("&")), pvs.length === chosen.length];
     }
     const source = chosen[0]?.source;
-    if (chosen.length !== 1 || source?.kind !== "formula") return [null, false];
-    return [csvOf("formula", { expression: source.expression }, query), true];
+    if (chosen.length !== 1 || !source || source.kind === "pv") return [null, false];
+    if (source.kind === "formula") return [csvOf("formula", { expression: source.expression }, query), true];
+    const earlier = secondsEarlier(source.by, range.from);
+    const own = rangeQuery({ from: range.from - earlier, to: range.to - earlier });
+    return [csvOf("samples", { pv: source.pv }, own), true];
   }
 
   /** The first and the last row in sight. */
@@ -355,6 +383,7 @@ export class SamplesPanel {
   /** The date of all rows; none where they are of several days. */
   private get day(): string {
     const { range } = this.found ?? this.scene;
+    if (this.chosen.some(({ source }) => source.kind === "over")) return "";
     const [first, last] = [this.time(range.from).slice(0, 10), this.time(range.to).slice(0, 10)];
     return first === last ? first : "";
   }
@@ -391,7 +420,7 @@ export class SamplesPanel {
   }
 
   private sampleCells(row: SampleRow): HTMLElement[] {
-    const { pv, at, value, kind, severity, status, meanOf } = row;
+    const { pv, value, kind, severity, status, meanOf } = row;
     const trace = this.trace(pv);
     const isUnknown = value === null && trace !== undefined && isFormula(trace);
     const text = isUnknown ? words.notKnown : formatValue(value, kind, trace?.metadata ?? null);
@@ -404,26 +433,28 @@ export class SamplesPanel {
     const told = meanOf === undefined ? "" : words.meanOf(formatDuration(meanOf));
     return [
       // Where its own column has no room the alarm stands beside the time.
-      cell("time", this.instant(at), ...(severity > 0 ? [marked("beside", {})] : [])),
-      cell("pv", pv),
+      cell("time", this.instant(ownTime(row)), ...(severity > 0 ? [marked("beside", {})] : [])),
+      cell("pv", titleOfName(pv)),
       cell("value", units ? `${text} ${units}` : text),
       marked("severity", { role: "gridcell", title: alarm }),
       cell("status", status > 0 ? words.status(status, this.found?.protocolOf(pv) ?? null) : told),
     ];
   }
 
-  private gapCells({ pv, at, until, cause, lost }: GapRow): HTMLElement[] {
-    const end = Math.min(until, this.scene.now);
+  private gapCells(row: GapRow): HTMLElement[] {
+    const { pv, at, until, earlier, cause, lost } = row;
+    const end = Math.min(until, this.scene.now + earlier);
     const length = formatDuration(Math.max(0, end - floatOf(at)));
     const text = words.gap(
-      until === Infinity ? null : this.short(this.time(until)),
+      until === Infinity ? null : this.short(this.time(until - earlier)),
       length,
       causeText(cause),
       lost,
     );
+    const name = titleOfName(pv);
     return [
-      h("span", { class: "time", role: "gridcell" }, this.instant(at)),
-      h("span", { class: "pv", role: "gridcell", title: pv }, pv),
+      h("span", { class: "time", role: "gridcell" }, this.instant(ownTime(row))),
+      h("span", { class: "pv", role: "gridcell", title: name }, name),
       h("span", { class: "gap", role: "gridcell", title: text }, text),
     ];
   }
@@ -462,16 +493,50 @@ export class SamplesPanel {
   }
 
   private click(event: MouseEvent): void {
-    const row = (event.target as HTMLElement).closest<HTMLElement>("[data-row]")?.dataset.row;
-    if (row === undefined) return;
-    const index = Number(row);
+    const index = rowAt(event);
+    if (index === null) return;
+    // Of a finger that has rested it is no tap.
+    if (this.isHeld) return void (this.isHeld = false);
     if (event.shiftKey) return this.go(index, "extend");
-    if (event.ctrlKey || event.metaKey) {
+    if (event.ctrlKey || event.metaKey || (this.isTapped && this.areTapsMarks)) {
       this.go(index, "keep");
       return this.turn(index);
     }
     this.go(index, "one");
     this.pin();
+  }
+
+  /** A finger that rests on a row marks it, or, where rows are marked, all from the one marked last as far as there. */
+  private touch(down: PointerEvent): void {
+    this.isHeld = false;
+    this.isTapped = down.pointerType === "touch";
+    const index = rowAt(down);
+    if (!this.isTapped || index === null) return;
+    const end = new AbortController();
+    const { signal } = end;
+    const drop = () => {
+      window.clearTimeout(this.holding);
+      end.abort();
+    };
+    window.clearTimeout(this.holding);
+    this.holding = window.setTimeout(() => {
+      end.abort();
+      this.isHeld = true;
+      const isMore = this.areTapsMarks;
+      this.areTapsMarks = true;
+      this.go(index, isMore ? "extend" : "one");
+    }, HOLD_MILLIS);
+    window.addEventListener("pointerup", drop, { signal });
+    // It scrolls.
+    window.addEventListener("pointercancel", drop, { signal });
+    window.addEventListener(
+      "pointermove",
+      (move) => {
+        const by = Math.hypot(move.clientX - down.clientX, move.clientY - down.clientY);
+        if (by > HOLD_PIXELS) drop();
+      },
+      { signal },
+    );
   }
 
   /** To a row: it alone is marked, or all from where Shift began, or what is marked stays. */
@@ -494,12 +559,14 @@ export class SamplesPanel {
   private turn(index: number): void {
     const marked = new Set(this.marked);
     if (!marked.delete(index)) marked.add(index);
-    this.anchor = index;
+    // What is held, or pressed with Shift, next goes from the row that was marked last.
+    this.anchor = [...marked].at(-1) ?? index;
     this.mark([...marked]);
   }
 
   private mark(rows: number[]): void {
     this.marked = new Set(rows);
+    if (rows.length === 0) this.areTapsMarks = false;
     this.actions.mark(this.marked.size > 1 ? this.span : null);
     this.sayMarked();
     this.draw();
@@ -521,9 +588,11 @@ export class SamplesPanel {
 
   private sayMarked(): void {
     const count = this.marked.size;
-    setText(this.copied, count > 1 ? words.marked(count) : "");
+    const told = count > 1 ? words.marked(count) : "";
+    setText(this.copied, this.areTapsMarks ? words.tapsMark(count) : told);
     this.toCursors.hidden = count < 2;
-    setText(this.copy, count > 1 ? words.copyMarked(count) : words.copy);
+    this.unmark.hidden = count < 2 && !this.areTapsMarks;
+    setText(this.copy, this.isChoice ? words.copyMarked(count) : words.copy);
   }
 
   /** Leads the plot's cursor there; cursors to both ends of several that are marked. */
@@ -534,8 +603,13 @@ export class SamplesPanel {
     else if (row) this.actions.pin(floatOf(row.at));
   }
 
+  /** What is marked was chosen: it is more than the row at hand. */
+  private get isChoice(): boolean {
+    return this.marked.size > 1 || (this.areTapsMarks && this.marked.size > 0);
+  }
+
   private async copyShown(): Promise<void> {
-    if (this.marked.size > 1) return this.copyMarked();
+    if (this.isChoice) return this.copyMarked();
     const { rows, isWhole } = this.found!;
     const isPart = rows.length > 1 && !isWhole;
     const [, hasAll] = this.csvUrl(this.found!);
@@ -563,6 +637,12 @@ export class SamplesPanel {
   private async putOut(text: string, told: string): Promise<void> {
     setText(this.copied, (await copyText(text)) ? told : words.notCopied);
   }
+}
+
+/** The row on which something was pressed. */
+function rowAt(event: MouseEvent): number | null {
+  const row = (event.target as HTMLElement).closest<HTMLElement>("[data-row]")?.dataset.row;
+  return row === undefined ? null : Number(row);
 }
 
 function isFormula({ source }: Trace): boolean {

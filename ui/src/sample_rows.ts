@@ -1,12 +1,12 @@
 // The samples of some PVs and formulas in a range, in the order of time with their gaps between them: asked for a page at a time, as far as
-// somebody looks.
+// somebody looks. Those of a PV at another time stand where the plot has them.
 
 import { ApiError, getGaps, getPv, getSamplesFrom, isAbort, type Json } from "./api.ts";
 import { decodeGaps, exactOf, kindOf, type Kind } from "./decode.ts";
 import { getFirstSteps, getMadeMeans } from "./formula.ts";
-import { sourceOf } from "./source.ts";
+import { secondsEarlier, sourceOf } from "./source.ts";
 import type { Range } from "./state.ts";
-import { floatOf, instantOf, type Instant } from "./time.ts";
+import { floatOf, instantOf, shiftSeconds, type Instant } from "./time.ts";
 
 /** Of each PV so many samples are asked for at once; of one stamp that has more, more. */
 const PAGE = 500;
@@ -19,10 +19,16 @@ const AT_ONCE = 4;
 /** More rows are not kept: what lies behind them is had as CSV, or by a shorter range. */
 export const ROWS_MAX = 50_000;
 
-export interface SampleRow {
-  /** The PV, or the formula as the plot names it. */
+interface Placed {
+  /** The PV, a PV at another time, or the formula as the plot names it. */
   pv: string;
+  /** Where it stands in the plot. */
   at: Instant;
+  /** So many seconds earlier it was, where that is of another time. */
+  earlier: number;
+}
+
+export interface SampleRow extends Placed {
   value: Json;
   kind: Kind;
   severity: number;
@@ -31,10 +37,8 @@ export interface SampleRow {
   meanOf?: number;
 }
 
-/** When nothing was recorded of a PV; its end is infinite while it lasts. */
-export interface GapRow {
-  pv: string;
-  at: Instant;
+/** When nothing was recorded of a PV; its end, in the plot, is infinite while it lasts. */
+export interface GapRow extends Placed {
   until: number;
   cause: string;
   lost: number;
@@ -44,6 +48,11 @@ export type Row = SampleRow | GapRow;
 
 export function isGap(row: Row): row is GapRow {
   return "cause" in row;
+}
+
+/** When it was. */
+export function ownTime({ at, earlier }: Row): Instant {
+  return shiftSeconds(at, -earlier);
 }
 
 /** What has come of one PV or formula and is not told yet. */
@@ -84,15 +93,23 @@ abstract class Stream {
 export type MadeOf = "summaries" | "samples";
 
 class PvStream extends Stream {
-  /** From where the next page is asked for, and how many samples of that stamp are known already. */
+  /** The range as it was recorded. */
+  private own: Range;
+  /** From where the next page of it is asked for, and how many samples of that stamp are known already. */
   private next: Instant;
   private known = 0;
   private page = PAGE;
   private isBegun = false;
 
-  constructor(name: string, range: Range) {
+  constructor(
+    name: string,
+    private recorded: string,
+    range: Range,
+    private earlier: number,
+  ) {
     super(name, range);
-    this.next = instantOf(range.from);
+    this.own = { from: range.from - earlier, to: range.to - earlier };
+    this.next = instantOf(this.own.from);
   }
 
   async ask(signal: AbortSignal): Promise<void> {
@@ -108,39 +125,48 @@ class PvStream extends Stream {
   }
 
   private async askGaps(signal: AbortSignal): Promise<void> {
-    const { gaps } = await getGaps(this.name, this.range, signal);
+    const { gaps } = await getGaps(this.recorded, this.own, signal);
+    const { name: pv, earlier } = this;
     this.gaps = decodeGaps(gaps)
       .map(({ from, to, cause, lost }) => ({
-        ...{ pv: this.name, at: instantOf(Math.max(from, this.range.from)), until: to, cause, lost },
+        ...{ pv, at: instantOf(Math.max(from + earlier, this.range.from)), earlier },
+        ...{ until: to + earlier, cause, lost },
       }))
       .sort((a, b) => floatOf(a.at) - floatOf(b.at));
   }
 
   private async askProtocol(signal: AbortSignal): Promise<void> {
-    this.protocol = (await getPv(this.name, signal)).protocol;
+    this.protocol = (await getPv(this.recorded, signal)).protocol;
   }
 
   /** A page begins with the last stamp of the one before: there may be more samples of it. */
   private async askSamples(signal: AbortSignal): Promise<void> {
     const { chunks, truncated } = await getSamplesFrom(
-      this.name,
+      this.recorded,
       this.next,
-      instantOf(this.range.to),
+      instantOf(this.own.to),
       this.page,
       signal,
     );
+    const { name: pv, earlier } = this;
     const found = chunks.flatMap(({ type, seconds, nanos, values, severity, status }) =>
       seconds.map((second, i) => ({
-        ...{ pv: this.name, at: { seconds: second, nanos: nanos[i] ?? 0 }, value: values[i] ?? null },
-        ...{ kind: kindOf(type), severity: severity[i] ?? 0, status: status[i] ?? 0 },
+        ...{ pv, at: shiftSeconds({ seconds: second, nanos: nanos[i] ?? 0 }, earlier), earlier },
+        ...{
+          value: values[i] ?? null,
+          kind: kindOf(type),
+          severity: severity[i] ?? 0,
+          status: status[i] ?? 0,
+        },
       })),
     );
     const last = found.at(-1);
     this.isWhole = !truncated || !last;
     this.samples.push(...found.slice(this.known));
     if (!last) return;
-    this.page = isAfter(last.at, this.next) ? PAGE : this.page * 2;
-    this.next = last.at;
+    const stamp = ownTime(last);
+    this.page = isAfter(stamp, this.next) ? PAGE : this.page * 2;
+    this.next = stamp;
     this.known = found.filter(({ at }) => !isAfter(last.at, at)).length;
   }
 }
@@ -192,7 +218,7 @@ class FormulaStream extends Stream {
   private row(time: string, value: Json): SampleRow {
     const kind = Array.isArray(value) ? "array" : "number";
     const at = exactOf(time) ?? instantOf(this.range.from);
-    return { pv: this.name, at, value, kind, severity: 0, status: 0 };
+    return { pv: this.name, at, earlier: 0, value, kind, severity: 0, status: 0 };
   }
 }
 
@@ -205,9 +231,9 @@ function isAfter(a: Instant, b: Instant): boolean {
 
 function streamOf(name: string, range: Range): Stream {
   const source = sourceOf(name);
-  return source.kind === "formula"
-    ? new FormulaStream(name, source.expression, range)
-    : new PvStream(name, range);
+  if (source.kind === "formula") return new FormulaStream(name, source.expression, range);
+  const earlier = source.kind === "over" ? secondsEarlier(source.by, range.from) : 0;
+  return new PvStream(name, source.pv, range, earlier);
 }
 
 export class SampleRows {

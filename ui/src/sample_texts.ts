@@ -2,7 +2,7 @@
 
 import type { Metadata } from "./api.ts";
 import { formatValue, severityName } from "./decode.ts";
-import { isGap, type Row, type SampleRow } from "./sample_rows.ts";
+import { isGap, ownTime, type GapRow, type Row, type SampleRow } from "./sample_rows.ts";
 import { instantOf, isoOf } from "./time.ts";
 
 /** What is known of the PV or formula of a row. */
@@ -25,9 +25,9 @@ function quoted(text: string, special: RegExp): string {
 export function csvText(rows: Row[]): string {
   const lines = rows.map((row) => {
     const cells = isGap(row)
-      ? ["", "", "", untilOf(row.until), row.cause]
+      ? ["", "", "", untilOf(row), row.cause]
       : [written(row.value), String(row.severity), String(row.status), "", ""];
-    return [isoOf(row.at), row.pv, ...cells].map((text) => quoted(text, /[",\n\r]/)).join(",");
+    return [isoOf(ownTime(row)), row.pv, ...cells].map((text) => quoted(text, /[",\n\r]/)).join(",");
   });
   return ["time,pv,value,severity,status,gap_until,gap_cause", ...lines, ""].join("\n");
 }
@@ -41,7 +41,7 @@ export function tabbedText(rows: Row[], aboutOf: (pv: string) => About): string 
     // A table would take what begins so for a formula of its own.
     const name = row.pv.replace(/^=\s*/, "");
     const cells = isGap(row)
-      ? ["", "", "", "", untilOf(row.until), row.cause]
+      ? ["", "", "", "", untilOf(row), row.cause]
       : [
           row.kind === "state" ? formatValue(row.value, "state", metadata) : written(row.value),
           row.kind === "number" ? units : "",
@@ -49,11 +49,11 @@ export function tabbedText(rows: Row[], aboutOf: (pv: string) => About): string 
           row.status > 0 ? status(row.status) : "",
           ...["", ""],
         ];
-    return [isoOf(row.at), name, ...cells].map((text) => quoted(text, /["\t\n\r]/)).join("\t");
+    return [isoOf(ownTime(row)), name, ...cells].map((text) => quoted(text, /["\t\n\r]/)).join("\t");
   });
   return [HEADS.join("\t"), ...lines, ""].join("\n");
 }
 
-function untilOf(until: number): string {
-  return until === Infinity ? "" : isoOf(instantOf(until));
+function untilOf({ until, earlier }: GapRow): string {
+  return until === Infinity ? "" : isoOf(instantOf(until - earlier));
 }

@@ -34,6 +34,13 @@ export function shiftNanos(instant: Instant, by: 1 | -1): Instant {
   return { seconds: instant.seconds, nanos };
 }
 
+/** So many seconds later, or earlier, to the nanosecond. */
+export function shiftSeconds({ seconds, nanos }: Instant, by: number): Instant {
+  const whole = Math.floor(by);
+  const sum = nanos + Math.round((by - whole) * 1e9);
+  return { seconds: seconds + whole + Math.floor(sum / 1e9), nanos: sum % 1e9 };
+}
+
 /** ISO 8601 in UTC with as many digits as it takes: what the server reads and what stands in the page's URL. */
 export function isoOf(instant: Instant): string {
   const whole = new Date(instant.seconds * 1000).toISOString().slice(0, 19);

@@ -954,8 +954,8 @@ const STATUSES: Record<string, string[]> = {
 /** The samples of PVs as a table. */
 export const sampleWords = {
   of: "Of",
-  all: (pvs: number, formulas: number) =>
-    formulas === 0 ? `all ${pvsText(pvs)}` : `all ${(pvs + formulas).toLocaleString("en")} of the plot`,
+  all: (pvs: number, others: number) =>
+    others === 0 ? `all ${pvsText(pvs)}` : `all ${(pvs + others).toLocaleString("en")} of the plot`,
   heads: { time: "Time", pv: "PV", value: "Value", severity: "Severity", status: "Status" },
   label:
     "Samples in the order of time; arrows go from row to row, Shift and Space mark rows, Enter sets the cursors of the plot there, Ctrl C copies what is marked",
@@ -981,7 +981,10 @@ export const sampleWords = {
     parts.length === 1 ? parts[0]! : parts.map((part) => `${part.replace(/\.$/, "")}.`).join(" "),
   again: "Ask again",
   copy: "Copy as CSV",
-  copyMarked: (rows: number) => `Copy ${rows.toLocaleString("en")} rows`,
+  copyMarked: (rows: number) => `Copy ${rows.toLocaleString("en")} ${rows === 1 ? "row" : "rows"}`,
+  unmark: "Mark none",
+  tapsMark: (rows: number) =>
+    `${rows.toLocaleString("en")} ${rows === 1 ? "row is" : "rows are"} marked. Tap for one more; hold for all between.`,
   toCursors: "Cursors A, B there",
   marked: (rows: number) => `${rows.toLocaleString("en")} rows are marked.`,
   copied: (rows: number) => `${rows === 1 ? "The row is" : `${rows.toLocaleString("en")} rows are`} copied.`,
@@ -989,7 +992,7 @@ export const sampleWords = {
     `The ${rows.toLocaleString("en")} rows that are here are copied${hasAll ? "; the CSV has all" : ""}.`,
   csvOfPvs: "CSV of the PVs",
   notCopied: "This browser does not let a page copy here.",
-  noPv: "No row of the plot has samples of its own.",
+  noPv: "No row of the plot is shown that has samples.",
   findOne: "Find a PV",
   nothing: (from: string, to: string) => `Nothing was recorded from ${from} to ${to}, and no gap is known.`,
   status: (status: number, protocol: string | null) => {
@@ -1278,8 +1281,9 @@ export const keyWords = {
       "In the table of samples",
       [
         ["↑ ↓ PageUp PageDown Home End", "another sample"],
-        ["Enter", "cursor A there"],
-        ["Ctrl+C", "copy it as CSV"],
+        ["Space Shift+↑ ↓ Ctrl+A", "mark one, all on the way, all; by touch hold a row"],
+        ["Enter", "cursor A there, or both at the ends of what is marked"],
+        ["Ctrl+C", "copy what is marked"],
       ],
     ],
     [

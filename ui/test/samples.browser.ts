@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { base, openForEach, page, server } from "./opened.ts";
+import { base, browser, openForEach, page, server, withoutClipboard } from "./opened.ts";
 import { SIZES, settledOverlaps } from "./overlaps.ts";
 
 openForEach(20_000);
@@ -227,20 +227,138 @@ test("rows are marked by the mouse: a click one, Shift as far as there, Control 
 });
 
 test("without a clipboard, as where the page came by http, rows are copied all the same", async () => {
-  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  await page.addInitScript(() => {
-    const { clipboard } = navigator;
-    Object.assign(window, { read: () => clipboard.readText() });
-    Object.defineProperty(navigator, "clipboard", { value: undefined });
-  });
+  const read = await withoutClipboard();
   await open(`pv=LAB:TEMP1&drawer=samples&${SHORT}`);
   await told().getByText("all of the range").waitFor();
   await grid().focus();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Control+c");
   await page.locator("#analysis .pointed").getByText("The row is copied.").waitFor();
-  const text = await page.evaluate(() => (window as unknown as { read(): Promise<string> }).read());
-  assert.match(text, /^time\tpv\tvalue\t.*\n2026-11-20T10:00:.*\tLAB:TEMP1\t/);
+  assert.match(await read(), /^time\tpv\tvalue\t.*\n2026-11-20T10:00:.*\tLAB:TEMP1\t/);
+});
+
+const OVER = "LAB:TEMP1 @-1d";
+
+test("samples of another time stand where the plot has them, with the time at which they were taken", async () => {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open(`pv=LAB:TEMP1&pv=${encodeURIComponent(OVER)}&drawer=samples&${SHORT}`);
+  await told()
+    .getByText(/^\d+ samples: all of the range$/)
+    .waitFor();
+  await grid().locator('[data-row="0"] .value').getByText("degC").waitFor();
+  // Both have samples at the same seconds: they come in turn, each with its own day.
+  const texts = await Promise.all([0, 1, 2, 3].map(cells));
+  const days = texts.map(({ pv, time }) => `${pv}: ${time!.slice(0, 10)}`);
+  assert.equal(days.filter((day) => day === "LAB:TEMP1: 2026-11-20").length, 2, days.join());
+  assert.equal(days.filter((day) => day === "LAB:TEMP1, 1 day earlier: 2026-11-19").length, 2, days.join());
+  const clocks = texts.map(({ time }) => time!.slice(11));
+  assert.deepEqual(clocks, [...clocks].sort());
+  // What is marked lies in the plot where its line does; copied it has its own time.
+  await grid().focus();
+  for (let i = 0; i < 6; i++) await page.keyboard.press("Shift+ArrowDown");
+  assert.ok((await bandWidth()) < 0.5, "and not from day to day");
+  await page.keyboard.press("Control+c");
+  await page.locator("#analysis .pointed").getByText("7 rows are copied.").waitFor();
+  const lines = (await copiedText()).trimEnd().split("\n").slice(1);
+  for (const line of lines)
+    assert.match(line, /^2026-11-20T[^\t]*\tLAB:TEMP1\t|^2026-11-19T[^\t]*\tLAB:TEMP1 @-1d\t/);
+  // One alone is whole, and has its own file, of its own time.
+  await page.getByLabel("Of", { exact: true }).selectOption(OVER);
+  await told()
+    .getByText(/^\d+ samples: all of the range$/)
+    .waitFor();
+  const csv = page.locator("#analysis").getByRole("link", { name: "CSV", exact: true });
+  await page.waitForFunction(() =>
+    document
+      .querySelector('#analysis a[download=""]')!
+      .getAttribute("href")!
+      .includes("pv=LAB%3ATEMP1&from=2026-11-19T10:00:00Z&to=2026-11-19T10:01:00Z"),
+  );
+  assert.ok(await csv.isVisible());
+  // The cursor goes to the place in the plot, not to the day before.
+  await grid().focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => new URLSearchParams(location.search).has("at"));
+  assert.match(new URL(page.url()).searchParams.get("at")!, /^2026-11-20T10:00:/);
+});
+
+test("a gap of another time is told with its own times", async () => {
+  const span = "from=2026-11-21T10:44:30Z&to=2026-11-21T10:49:00Z&zone=utc";
+  await open(`pv=${encodeURIComponent(OVER)}&drawer=samples&${span}`);
+  await told().getByText("all of the range").waitFor();
+  await grid().evaluate((grid) => (grid.scrollTop = 10 * 24));
+  const gap = grid().locator(".is-gap");
+  await gap.first().waitFor();
+  assert.equal(await gap.locator(".time").textContent(), "2026-11-20 10:45:00.000");
+  assert.match(
+    (await gap.locator(".gap").textContent())!,
+    /^not recorded until 2026-11-20 10:48:00, for 3 min: /,
+  );
+});
+
+test("by touch a row that is held is marked, then taps mark more, and one that is held all between", async () => {
+  const context = await browser.newContext({
+    ...{ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  const phone = await context.newPage();
+  phone.setDefaultTimeout(20_000);
+  const faults: string[] = [];
+  phone.on("pageerror", (error) => faults.push(error.message));
+  await phone.goto(`${base}?pv=LAB:TEMP1&drawer=samples&${SHORT}`);
+  await phone.locator("#analysis .told").getByText("all of the range").waitFor();
+  const finger = await context.newCDPSession(phone);
+  const row = (index: number) => phone.locator(`.samples-grid [data-row="${index}"]`);
+  const touch = (type: "touchStart" | "touchMove" | "touchEnd", x = 0, y = 0) =>
+    finger.send("Input.dispatchTouchEvent", { type, touchPoints: type === "touchEnd" ? [] : [{ x, y }] });
+  const middle = async (index: number) => {
+    const { x, y, width, height } = (await row(index).boundingBox())!;
+    return [x + width / 2, y + height / 2] as const;
+  };
+  const hold = async (index: number) => {
+    await touch("touchStart", ...(await middle(index)));
+    await row(index).and(phone.locator(".is-active")).waitFor();
+    await touch("touchEnd");
+  };
+  const marked = () =>
+    phone
+      .locator(".samples-grid .is-marked")
+      .evaluateAll((rows) => rows.map((row) => Number((row as HTMLElement).dataset.row)));
+  const said = phone.locator("#analysis .pointed");
+  await hold(1);
+  await said.getByText("1 row is marked.").waitFor();
+  assert.deepEqual(await marked(), [1]);
+  assert.ok(!new URL(phone.url()).searchParams.has("at"), "a row that is held leads nowhere");
+  await row(3).tap();
+  assert.deepEqual(await marked(), [1, 3]);
+  await row(1).tap();
+  assert.deepEqual(await marked(), [3]);
+  await hold(5);
+  assert.deepEqual(await marked(), [3, 4, 5]);
+  await said.getByText("3 rows are marked.").waitFor();
+  await phone.getByRole("button", { name: "Copy 3 rows" }).tap();
+  await said.getByText("3 rows are copied.").waitFor();
+  const text = await phone.evaluate(() => navigator.clipboard.readText());
+  assert.equal(text.trimEnd().split("\n").length, 4);
+  // A finger that moves scrolls, and marks nothing.
+  const [x, y] = await middle(5);
+  await touch("touchStart", x, y);
+  for (let by = 10; by <= 60; by += 10) await touch("touchMove", x, y - by);
+  await phone.waitForTimeout(700);
+  await touch("touchEnd");
+  assert.ok((await phone.locator(".samples-grid").evaluate((grid) => grid.scrollTop)) > 20);
+  assert.deepEqual(
+    (await marked()).filter((row) => ![3, 4, 5].includes(row)),
+    [],
+  );
+  await phone.getByRole("button", { name: "Mark none" }).tap();
+  assert.deepEqual(await marked(), []);
+  // Then a tap leads the plot's cursor there, as it does without marks.
+  await row(6).tap();
+  await phone.waitForFunction(() => new URLSearchParams(location.search).has("at"));
+  await context.close();
+  assert.deepEqual(faults, []);
 });
 
 const FORMULA = "= LAB:TEMP1 + 1";
@@ -349,9 +467,9 @@ test("a live table stays as it was until it is asked for anew", async () => {
 });
 
 test("where there are no samples, no PV, or no archiver, that is said and what to do", async () => {
-  await open(`pv=${encodeURIComponent("LAB:TEMP1 @-1w")}&drawer=samples&${SHORT}`);
+  await open(`hidden=LAB:TEMP1&drawer=samples&${SHORT}`);
   const empty = page.locator("#analysis .drawer-empty");
-  await empty.getByText("No row of the plot has samples of its own.").waitFor();
+  await empty.getByText("No row of the plot is shown that has samples.").waitFor();
   await open("pv=LAB:TEMP1&drawer=samples&from=2025-11-20T10:00:00Z&to=2025-11-20T11:00:00Z&zone=utc");
   await empty.getByText("Nothing was recorded from 2025-11-20 10:00:00").waitFor();
   await empty.getByText("LAB:TEMP1: first sample at 2026-01-01 00:00:00; nothing before.").waitFor();

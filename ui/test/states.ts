@@ -126,7 +126,17 @@ export const STATES: State[] = [
   },
   {
     ...{ name: "drawer-samples", ...DESK, theme: "light" },
-    show: (page, _, base) => samples(page, `${base}?pv=LAB:TEMP1&pv=SR:MODE&${GAP}&drawer=samples`),
+    show: async (page, _, base) => {
+      await samples(page, `${base}?pv=LAB:TEMP1&pv=SR:MODE&${GAP}&drawer=samples`);
+      await page.locator(".samples-grid").focus();
+      for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowDown");
+      for (let i = 0; i < 4; i++) await page.keyboard.press("Shift+ArrowDown");
+      await page.locator("#analysis .pointed").getByText("5 rows are marked.").waitFor();
+    },
+  },
+  {
+    ...{ name: "drawer-samples-over", ...DESK, theme: "dark" },
+    show: (page, _, base) => samples(page, `${base}?pv=LAB:TEMP1&pv=LAB:TEMP1%20@-1d&${HOUR}&drawer=samples`),
   },
   {
     ...{ name: "drawer-samples-phone", width: 390, height: 844, theme: "dark" },
