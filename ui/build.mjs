@@ -4,6 +4,7 @@ import { build } from "esbuild";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { gzipSync } from "node:zlib";
+import ts from "typescript";
 
 const here = new URL(".", import.meta.url).pathname;
 const dist = `${here}dist`;
@@ -11,7 +12,57 @@ const dist = `${here}dist`;
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist);
 
+/**
+ * Every text stands in words.ts, but no part of the page needs those of the others: each declaration of that file becomes a module of its
+ * own, so that the texts of what comes later come with it.
+ */
+const wordsApart = {
+  name: "words-apart",
+  async setup({ onLoad, onResolve }) {
+    const path = `${here}src/words.ts`;
+    const { statements } = ts.createSourceFile(
+      path,
+      await readFile(path, "utf8"),
+      ts.ScriptTarget.Latest,
+      true,
+    );
+    const types = [];
+    const made = new Map();
+    for (const statement of statements) {
+      const text = statement.getText();
+      if (ts.isVariableStatement(statement) || ts.isFunctionDeclaration(statement))
+        for (const { name } of statement.declarationList?.declarations ?? [statement])
+          made.set(name.text, text.replace(/^(?!export )/, "export "));
+      else types.push(text);
+    }
+    onLoad({ filter: /\/src\/\w+\.ts$/ }, async ({ path }) => {
+      const apart = (_, names) =>
+        names
+          .split(",")
+          .filter((name) => name.trim() !== "")
+          .map((name) => `import {${name.replace(/\s+/g, " ")}} from "words:${/\w+/.exec(name)[0]}";`)
+          .join(" ");
+      const text = await readFile(path, "utf8");
+      return { contents: text.replace(/import \{([^}]*)\} from "\.\/words\.ts";/, apart), loader: "ts" };
+    });
+    onResolve({ filter: /^words:/ }, ({ path }) => ({
+      path: path.slice("words:".length),
+      namespace: "words",
+    }));
+    onLoad({ filter: /./, namespace: "words" }, ({ path }) => {
+      const text = made.get(path);
+      if (text === undefined) throw new Error(`words.ts has no ${path}`);
+      const others = [...made.keys()].filter(
+        (name) => name !== path && new RegExp(`\\b${name}\\b`).test(text),
+      );
+      const imports = others.map((name) => `import { ${name} } from "words:${name}";`);
+      return { contents: [...imports, ...types, text].join("\n"), loader: "ts", resolveDir: here };
+    });
+  },
+};
+
 const result = await build({
+  plugins: [wordsApart],
   entryPoints: { app: `${here}src/main.ts` },
   outdir: `${dist}/assets`,
   entryNames: "[name]-[hash]",
