@@ -371,8 +371,21 @@ export function listPvs(state: PvState, limit: number): Promise<PvList> {
   return request(`/pvs?state=${state}&limit=${limit}`);
 }
 
-export function findPvs(match: string, limit: number, signal: AbortSignal): Promise<PvList> {
-  return request(`/pvs?match=${encodeURIComponent(match)}&limit=${limit}`, { signal });
+/** PVs that were found, and what may have been meant where there are none. */
+export interface FoundPvs extends PvList {
+  pvs: (Pv & { description?: string | null })[];
+  near?: string[];
+}
+
+/** Whether a search is a glob or a regular expression: these fit names, words fit whatever is known of a PV. */
+export function isPattern(match: string): boolean {
+  return /[*?]|^~/.test(match);
+}
+
+/** PVs by a pattern of names, or by words in any order of names, descriptions, units and groups; of nothing all. */
+export function findPvs(match: string, limit: number, signal: AbortSignal): Promise<FoundPvs> {
+  const how = match === "" || isPattern(match) ? "match" : "words";
+  return request(`/pvs?${how}=${encodeURIComponent(match)}&limit=${limit}`, { signal });
 }
 
 /** So many near names are told. */
@@ -381,8 +394,13 @@ const NEAR_MAX = 3;
 /** What may have been meant by a name that nobody has: names that have it as a part, else those that are most like it. */
 export async function nearNames(name: string): Promise<string[]> {
   const path = `/pvs?words=${encodeURIComponent(name)}&limit=${NEAR_MAX}`;
-  const { pvs, near = [] } = await request<{ pvs: Pv[]; near?: string[] }>(path);
-  if (pvs.length > 0 || near.length === 0) return pvs.map((pv) => pv.name);
+  const { pvs, near = [] } = await request<FoundPvs>(path);
+  return pvs.length > 0 ? pvs.map((pv) => pv.name) : namesOf(near);
+}
+
+/** Those of near texts that are names. */
+export async function namesOf(near: string[]): Promise<string[]> {
+  if (near.length === 0) return [];
   // Words of names may be near as well: only those are told that PVs have.
   const match = encodeURIComponent(patternOf(near));
   const found = await request<{ pvs: Pv[] }>(`/pvs?match=${match}&limit=${NEAR_MAX}`);

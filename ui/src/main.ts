@@ -2,7 +2,7 @@
 //
 //   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, panel.ts, strip.ts, waveform.ts (wave_chart.ts, heat.ts), nothing.ts, empty.ts
 //            ▲  look.ts, typed.ts, understood.ts, names.ts, pressed.ts  │ api.ts, view.ts, arrow.ts, decode.ts, side.ts  │ panes.ts, layer.ts, bands.ts, line.ts, rows.ts, draw.ts, axis.ts, cut.ts, events.ts
-//            └── search.ts, controls.ts, settings.ts, share.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ gestures.ts
+//            └── search.ts (kept_names.ts), controls.ts, settings.ts, share.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ gestures.ts
 //
 // Whoever runs the archiver has a page of their own: manage.ts with manage_add.ts, manage_parts.ts, manage_undo.ts, manage_cluster.ts,
 // sheet.ts, sheet_forms.ts, orders.ts, reports.ts, list.ts. What lists lack while nobody answers for a part of a cluster: missing.ts.
@@ -15,7 +15,7 @@
 // drawer_histogram.ts, drawer_fft.ts, relations.ts; drawn by charts.ts on chart_axes.ts and chart_canvas.ts. Its table of samples is
 // drawer_samples.ts with sample_rows.ts.
 // A wall has wall.ts and renewal.ts; files are handed over by file.ts and svg.ts, made by the archiver with export_form.ts and exports.ts.
-// Tab goes on in the order of what is seen by sight.ts. Every text that a person reads stands in words.ts. What comes only when it is wanted is brought by later.ts. What of this is there for whom, and how they log in: login.ts, who.ts.
+// Tab goes on in the order of what is seen by sight.ts. Every text that a person reads stands in words.ts. What comes only when it is wanted is brought by later.ts. What of this is there for whom, and how they log in: login.ts, who.ts. What it has to say once stands in a bar by remarks.ts, as what of an address cannot be read, by unread.ts.
 
 import "./tokens.css";
 import "./style.css";
@@ -25,6 +25,7 @@ import { Controls } from "./controls.ts";
 import { Details } from "./details.ts";
 import { byId } from "./dom.ts";
 import { listenToKeys } from "./keys.ts";
+import { noteRecent } from "./kept_names.ts";
 import { bring } from "./later.ts";
 import { Login } from "./login.ts";
 import type { Note, SavedView } from "./memos.ts";
@@ -38,6 +39,7 @@ import { Popup } from "./popup.ts";
 import { isPressed, onRelease, watchPresses } from "./pressed.ts";
 import { axisOf, isLog, type ValueScale } from "./panes.ts";
 import { PLAIN, isPlain, type Look } from "./look.ts";
+import { Remarks } from "./remarks.ts";
 import { Renewal } from "./renewal.ts";
 import { Settings } from "./settings.ts";
 import { Search } from "./search.ts";
@@ -47,10 +49,12 @@ import { clampRange, fromQuery, rangeOf, toQuery, ViewStore, type Range, type Sh
 import { formulaName, overName, pvsOf, secondsEarlier, sourceOf } from "./source.ts";
 import { StatusLine } from "./status.ts";
 import { onSystemTheme } from "./style.ts";
-import { formatTime, iso } from "./time.ts";
+import { formatDuration, formatTime, iso } from "./time.ts";
 import { noteState } from "./trace.ts";
+import { unreadOf } from "./unread.ts";
 import { ViewsDialog } from "./views_dialog.ts";
 import type { When } from "./when.ts";
+import { statusWords } from "./words.ts";
 
 watchPresses();
 followSight();
@@ -73,10 +77,28 @@ const renewal = new Renewal(
   async () => (await fetch("./")).text(),
   () => location.reload(),
 );
+const remarks = new Remarks(byId("remarks"));
+
+/** What of the address is left out; a wall has nobody who could take note of it, nor has a plot within another page. */
+function tellUnread(): void {
+  const isTold = part === "plot" && store.view.frame === "whole";
+  // Behind a # a view may stand, or the name of a place in the page.
+  const query = location.search || (location.hash.includes("=") ? location.hash.slice(1) : "");
+  remarks.say("address", isTold ? unreadOf(query, now()).join(" ") : "");
+}
+window.addEventListener("popstate", tellUnread);
+
+function tellClock(): void {
+  const off = status.clockOff;
+  const text = statusWords.clockOff(formatDuration(Math.round(Math.abs(off))), off > 0);
+  remarks.say("clock", off === 0 || store.view.frame !== "whole" ? "" : text, "clock");
+}
+
 status.onStatus((answer) => {
   outage.take(answer);
   elsewhere.take(answer);
   login.heard(answer.started);
+  tellClock();
   if (store.view.frame === "wall") void renewal.take(answer, now());
 });
 
@@ -97,9 +119,12 @@ function toggleHidden(name: string): void {
   store.update({ pvs: store.view.pvs.map((pv) => (pv.name === name ? { ...pv, hidden: !pv.hidden } : pv)) });
 }
 
-function plot(names: string[]): void {
+function plot(names: string[], look: Look = PLAIN): void {
   const added = [...new Set(names)].filter((name) => !store.view.pvs.some((pv) => pv.name === name));
-  store.update({ pvs: [...store.view.pvs, ...added.map((name) => ({ name, hidden: false }))] });
+  store.update({
+    pvs: [...store.view.pvs, ...added.map((name) => shownWith({ name, hidden: false }, look))],
+  });
+  noteRecent(pvsOf(added));
 }
 
 /** The others keep their colours: what would not be given to them by their place is set. */
@@ -280,6 +305,7 @@ new Overview(
 const search = new Search(byId("search"), byId("found"), {
   toggle: (name) => (store.view.pvs.some((pv) => pv.name === name) ? remove(name) : plot([name])),
   isShown: (name) => store.view.pvs.some((pv) => pv.name === name),
+  plot: (names, axis) => plot(names, { ...PLAIN, axis }),
   archive,
   formula: (expression) => plot([formulaName(expression)]),
   now,
@@ -437,6 +463,7 @@ async function start(): Promise<void> {
   await Promise.all([login.ask(), status.poll()]);
   if (!login.mayRead) rightsChanged();
   store.reread();
+  tellUnread();
   void manage?.then((part) => part.start());
   page.take(store.view, null);
   controls.show();

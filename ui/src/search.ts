@@ -1,8 +1,19 @@
-// The search box: finds archived PVs by a fragment, a glob or a regular expression, and adds them to the view; below them named views and notes.
+// The search box: finds archived PVs by words, a glob or a regular expression, and adds one or many to the view; below them named views and notes.
 
-import { ApiError, faultText, findPvs, isAbort, type Missing, type Pv } from "./api.ts";
+import {
+  ApiError,
+  faultText,
+  findPvs,
+  isAbort,
+  isPattern,
+  namesOf,
+  type FoundPvs,
+  type Missing,
+} from "./api.ts";
 import { formatValue, kindOf, severityOf } from "./decode.ts";
 import { h } from "./dom.ts";
+import { recent, starred, turnStar } from "./kept_names.ts";
+import { inParts, patternOf } from "./list.ts";
 import { findNotes, findViews, firstLine, type Note, type SavedView } from "./memos.ts";
 import { checkFormula } from "./formula.ts";
 import { lackElement, missingText } from "./missing.ts";
@@ -13,6 +24,8 @@ export interface SearchActions {
   /** Puts a PV on the plot, or takes it off. */
   toggle(name: string): void;
   isShown(name: string): boolean;
+  /** Puts PVs on the plot, by their units or each in a pane of its own. */
+  plot(names: string[], axis: "own" | null): void;
   /** Opens the dialog that adds PVs to the archive. */
   archive(name: string): void;
   /** Plots a formula. */
@@ -27,16 +40,33 @@ export interface SearchActions {
   timeText(time: string): string;
 }
 
-/** What can be chosen. */
-type Entry = { formula: string; units: string | null } | { pv: Pv } | { view: SavedView } | { note: Note };
+type FoundPv = FoundPvs["pvs"][number];
+
+/** What can be chosen: the last plots so many of what was found, or of what is marked. */
+type Entry =
+  | { formula: string; units: string | null }
+  | { pv: FoundPv }
+  | { view: SavedView }
+  | { note: Note }
+  | { near: string }
+  | { many: number; of: string[]; how: "asked" | "sure"; text: string };
 
 const RESULTS_MAX = 100;
+/** More PVs are plotted at once only when that was said twice; more than the second at no time. */
+const MANY = 50;
+const MANY_MAX = 200;
 const TYPING_MILLIS = 120;
 /** Of named views, and of notes, so many are shown. */
 const MEMOS_MAX = 4;
 
 export class Search {
   private results: Entry[] = [];
+  /** What stands above the result of that number. */
+  private heads = new Map<number, string>();
+  private total = 0;
+  /** PVs that are to be plotted together, and the result from which Shift marks. */
+  private marked = new Set<string>();
+  private anchor = -1;
   /** What the list is made without. */
   private missing: Missing[] | undefined;
   private chosen = -1;
@@ -80,26 +110,61 @@ export class Search {
     const match = this.input.value.trim();
     try {
       if (isFormula(match)) return await this.fetchFormula(match, controller.signal);
-      const { total, pvs, incomplete } = await findPvs(match, RESULTS_MAX, controller.signal);
-      this.missing = incomplete;
-      const shown = pvs.map((pv) => ({ pv }));
-      this.results = shown;
+      const own = match === "" ? [...new Set([...starred(), ...recent()])] : [];
+      const [found, known] = await Promise.all([
+        findPvs(match, RESULTS_MAX, controller.signal),
+        ownPvs(own, controller.signal),
+      ]);
+      const near = found.total === 0 && found.near ? await namesOf(found.near) : [];
+      if (controller.signal.aborted) return;
+      this.missing = found.incomplete;
+      this.total = found.total;
+      const shown = this.withHeads(known, found.pvs, near);
+      const all: Entry[] =
+        match !== "" && found.total > 1
+          ? [{ many: found.total, of: [], how: "asked", text: findWords.plotAll(found.total) }]
+          : [];
+      this.results = [...shown, ...all];
       this.popup.dataset.match = match;
-      this.chosen = pvs.length > 0 && match !== "" ? 0 : -1;
-      this.render(match, total);
+      this.anchor = -1;
+      this.chosen = shown.length > 0 && match !== "" ? 0 : -1;
+      this.render(match);
       const memos = await memosOf(match, controller.signal);
       if (controller.signal.aborted || memos.length === 0) return;
-      this.results = [...shown, ...memos];
-      if (this.chosen < 0 && match !== "") this.chosen = 0;
-      this.render(match, total);
+      this.heads.set(shown.length, words.found);
+      const chosen = this.results[this.chosen];
+      this.results = [...shown, ...memos, ...all];
+      // What somebody has come to meanwhile stays chosen.
+      if (chosen) this.chosen = this.results.indexOf(chosen);
+      else if (match !== "") this.chosen = 0;
+      this.render(match);
     } catch (error) {
       if (isAbort(error)) return;
-      [this.results, this.chosen] = [[], -1];
+      this.results = [];
+      this.heads.clear();
+      this.chosen = this.anchor = -1;
       this.popup.dataset.match = match;
       const text = faultText(error);
       if (isFormula(match)) return this.open(refusedFormula(match, text));
       this.open(h("p", { class: "hint is-error", role: "alert" }, text));
     }
+  }
+
+  /** What is starred, what was plotted of late, then all; or names that may have been meant. */
+  private withHeads(own: FoundPv[], found: FoundPv[], near: string[]): Entry[] {
+    this.heads.clear();
+    const stars = starred();
+    const late = recent();
+    const byPlace = (places: string[]) => (a: FoundPv, b: FoundPv) =>
+      places.indexOf(a.name) - places.indexOf(b.name);
+    const first = own.filter(({ name }) => stars.includes(name)).sort(byPlace(stars));
+    const second = own.filter(({ name }) => !stars.includes(name)).sort(byPlace(late));
+    const rest = found.filter(({ name }) => !own.some((pv) => pv.name === name));
+    if (first.length > 0) this.heads.set(0, findWords.starred);
+    if (second.length > 0) this.heads.set(first.length, findWords.recent);
+    if (own.length > 0 && rest.length > 0) this.heads.set(own.length, findWords.all);
+    if (near.length > 0) this.heads.set(0, findWords.meant);
+    return [...[...first, ...second, ...rest].map((pv) => ({ pv })), ...near.map((name) => ({ near: name }))];
   }
 
   /** Puts a formula into the box, to be changed. */
@@ -114,6 +179,7 @@ export class Search {
     const formula = match.replace(/^=/, "").trim();
     const units = await checkFormula(formula, this.actions.now(), signal);
     this.results = [{ formula, units }];
+    this.heads.clear();
     this.popup.dataset.match = match;
     this.chosen = 0;
     if (document.activeElement !== this.input) return;
@@ -123,7 +189,8 @@ export class Search {
     this.markChosen();
   }
 
-  private render(match: string, total: number): void {
+  private render(match: string): void {
+    const { total } = this;
     if (document.activeElement !== this.input) return;
     const lack = lackElement(missingText(this.missing));
     const lacks = lack ? [lack] : [];
@@ -135,25 +202,114 @@ export class Search {
     }
     const list = h("ul", { role: "listbox", id: "results", "aria-label": findWords.list });
     const pvs = this.results.filter((entry) => "pv" in entry).length;
-    list.append(...this.results.map((entry, i) => this.entry(entry, i)));
-    if (pvs < this.results.length)
-      list.insertBefore(
-        h("li", { role: "presentation", class: "found-head" }, words.found),
-        list.children[pvs]!,
-      );
+    for (const [i, entry] of this.results.entries()) {
+      const head = this.heads.get(i);
+      if (head !== undefined) list.append(h("li", { role: "presentation", class: "found-head" }, head));
+      list.append(this.entry(entry, i));
+    }
+    const none = pvs === 0 && total === 0 && match !== "" ? [this.nothingFound(match)] : [];
     const count = total > pvs ? findWords.firstOf(pvs, total) : findWords.count(total);
     this.open(
+      ...none,
       list,
       ...lacks,
       h(
         "div",
         { class: "foot" },
-        h("span", {}, count),
-        h("span", {}, findWords.keys),
+        h("span", { class: "found-count", role: "status" }, count),
+        h("span", { class: "found-keys" }, findWords.keys),
         this.viewsButton(),
         this.archiveButton(""),
+        this.plotButton(),
       ),
     );
+    this.showMarks();
+    this.markChosen();
+  }
+
+  private plotButton(): HTMLElement {
+    const click = () => void this.plotMany([...this.marked], this.marked.size, "asked");
+    return h("button", { type: "button", class: "primary plot-marked", tabindex: "-1", click }, "");
+  }
+
+  /** What is marked is seen, counted, and plotted by one press. */
+  private showMarks(): void {
+    const { size } = this.marked;
+    for (const option of this.popup.querySelectorAll<HTMLElement>("[data-pv]")) {
+      const isMarked = this.marked.has(option.dataset.pv!);
+      option.classList.toggle("is-marked", isMarked);
+      option.querySelector(".tick")!.textContent = isMarked ? "☑" : "☐";
+      option.querySelector(".unseen")!.textContent = isMarked ? findWords.isMarked : "";
+    }
+    const button = this.popup.querySelector<HTMLElement>(".plot-marked");
+    if (!button) return;
+    button.hidden = size === 0;
+    button.textContent = findWords.plot(size);
+    const count = this.popup.querySelector(".found-count")!;
+    const told = count.textContent!.replace(/, [\d,]+ marked$/, "");
+    count.textContent = size > 0 ? `${told}, ${findWords.marked(size)}` : told;
+  }
+
+  private turnMark(index: number): void {
+    const entry = this.results[index];
+    if (!entry || !("pv" in entry)) return;
+    if (!this.marked.delete(entry.pv.name)) this.marked.add(entry.pv.name);
+    this.anchor = index;
+    this.showMarks();
+  }
+
+  /** Marks all PVs from where Shift began as far as there. */
+  private markUpTo(index: number): void {
+    if (this.anchor < 0) this.anchor = Math.max(0, this.chosen);
+    const [from, to] = [Math.min(this.anchor, index), Math.max(this.anchor, index)];
+    for (const entry of this.results.slice(from, to + 1)) if ("pv" in entry) this.marked.add(entry.pv.name);
+    this.showMarks();
+  }
+
+  private turnStar(index: number): void {
+    const entry = this.results[index];
+    if (!entry || !("pv" in entry)) return;
+    turnStar(entry.pv.name);
+    const option = this.popup.querySelector(`#result-${index}`)!;
+    option.replaceWith(this.entry(entry, index));
+    this.refresh();
+    this.showMarks();
+    this.markChosen();
+  }
+
+  /** Plots names, or the first so many that are found; of very many it asks before. */
+  private async plotMany(
+    names: string[],
+    count: number,
+    how: "asked" | "sure",
+    axis: "own" | null = null,
+  ): Promise<void> {
+    if (count > MANY && how === "asked") return this.askWhether(names, count);
+    const match = this.input.value.trim();
+    try {
+      const found =
+        names.length > 0
+          ? names
+          : (await findPvs(match, count, new AbortController().signal)).pvs.map(({ name }) => name);
+      this.input.blur();
+      this.actions.plot(found.slice(0, count), axis);
+    } catch (error) {
+      this.open(h("p", { class: "hint is-error", role: "alert" }, faultText(error)));
+    }
+  }
+
+  private askWhether(names: string[], count: number): void {
+    const choice = (many: number, text: string): Entry => ({ many, of: names, how: "sure", text });
+    this.results = [
+      choice(MANY, findWords.plotFirst(MANY)),
+      ...(count <= MANY_MAX ? [choice(count, findWords.plotAll(count))] : []),
+    ];
+    this.heads.clear();
+    this.marked.clear();
+    this.chosen = 0;
+    const list = h("ul", { role: "listbox", id: "results", "aria-label": findWords.list });
+    list.append(...this.results.map((entry, i) => this.entry(entry, i)));
+    this.open(h("p", { class: "hint", role: "alert" }, findWords.tooMany(count)), list);
     this.markChosen();
   }
 
@@ -186,6 +342,8 @@ export class Search {
 
   private entry(entry: Entry, index: number): HTMLElement {
     if ("pv" in entry) return this.option(entry.pv, index);
+    if ("near" in entry) return this.memo(index, "≈", entry.near, "");
+    if ("many" in entry) return this.memo(index, "+", entry.text, "");
     if ("formula" in entry)
       return this.memo(index, "ƒ", `= ${entry.formula}`, formulaWords.units(entry.units));
     const isView = "view" in entry;
@@ -206,7 +364,7 @@ export class Search {
         class: "memo",
         click: () => {
           this.chosen = index;
-          this.choose();
+          this.choose("one", null);
         },
       },
       h("span", { class: "memo-mark", "aria-hidden": "true" }, mark),
@@ -215,12 +373,18 @@ export class Search {
     );
   }
 
-  private option(pv: Pv, index: number): HTMLElement {
+  private option(pv: FoundPv, index: number): HTMLElement {
     const kind = kindOf(pv.type);
     const isLong = kind === "array" || kind === "structure";
     const text = isLong ? (pv.type ?? "") : formatValue(pv.last?.value ?? null, kind, null);
     const value = pv.last ? text : findWords.noValue;
     const severity = pv.last ? severityOf(pv.last.severity) : 0;
+    const { match = "" } = this.popup.dataset;
+    const isStarred = starred().includes(pv.name);
+    const apart = (act: () => void) => (event: Event) => {
+      event.stopPropagation();
+      act();
+    };
     return h(
       "li",
       {
@@ -228,13 +392,26 @@ export class Search {
         id: `result-${index}`,
         "data-pv": pv.name,
         class: this.actions.isShown(pv.name) ? "is-shown" : "",
-        click: () => {
-          this.chosen = index;
-          this.choose();
-        },
+        click: (event: MouseEvent) => this.press(index, event),
       },
+      h(
+        "span",
+        {
+          class: "tick",
+          "aria-hidden": "true",
+          title: findWords.tick,
+          click: apart(() => this.turnMark(index)),
+        },
+        "☐",
+      ),
+      h("span", { class: "unseen" }),
       h("span", { class: "state", "data-state": pv.state, title: pv.state }, pv.state),
-      h("span", { class: "pv" }, pv.name),
+      h("span", { class: "pv", title: pv.name }, ...underlined(pv.name, match)),
+      h(
+        "span",
+        { class: "description", title: pv.description ?? "" },
+        ...underlined(pv.description ?? "", match),
+      ),
       h(
         "span",
         { class: "alarm", "data-severity": String(severity) },
@@ -242,7 +419,22 @@ export class Search {
       ),
       h("span", { class: "last" }, value.length > 24 ? `${value.slice(0, 23)}…` : value),
       h("span", { class: "units" }, pv.units ?? ""),
+      h(
+        "span",
+        { class: "star", title: findWords.star, click: apart(() => this.turnStar(index)) },
+        h("span", { "aria-hidden": "true" }, isStarred ? "★" : "☆"),
+        h("span", { class: "unseen" }, isStarred ? findWords.isStarred : ""),
+      ),
     );
+  }
+
+  /** By the mouse one is plotted, or taken off; with Shift or Control marked. */
+  private press(index: number, event: MouseEvent): void {
+    if (event.shiftKey) this.markUpTo(index);
+    else if (event.ctrlKey || event.metaKey) this.turnMark(index);
+    this.chosen = index;
+    if (event.shiftKey || event.ctrlKey || event.metaKey) this.markChosen();
+    else this.choose("one", null);
   }
 
   private key(event: KeyboardEvent): void {
@@ -252,8 +444,22 @@ export class Search {
       if (!isOpen) return this.ask(0);
       const by = event.key === "ArrowDown" ? 1 : -1;
       const count = this.results.length;
-      if (count > 0) this.chosen = (this.chosen + by + count + (this.chosen < 0 && by < 0 ? 1 : 0)) % count;
+      const before = this.chosen;
+      if (count === 0) return;
+      if (event.shiftKey) {
+        this.markUpTo(Math.min(Math.max(before + by, 0), count - 1));
+        this.chosen = Math.min(Math.max(before + by, 0), count - 1);
+      } else {
+        this.chosen = (before + by + count + (before < 0 && by < 0 ? 1 : 0)) % count;
+        this.anchor = -1;
+      }
       this.markChosen();
+    } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      this.turnMark(this.chosen);
+    } else if (event.key.toLowerCase() === "d" && (event.ctrlKey || event.metaKey) && isOpen) {
+      event.preventDefault();
+      this.turnStar(this.chosen);
     } else if (event.key === "Enter") {
       event.preventDefault();
       void this.enter(event);
@@ -268,19 +474,29 @@ export class Search {
     window.clearTimeout(this.timer);
     const isStale = !this.popup.hidden && this.popup.dataset.match !== this.input.value.trim();
     if (isStale || this.popup.hidden) await this.fetch();
-    if (this.results.length > 0) this.choose();
+    if (this.results.length > 0) this.choose("marked", event.shiftKey ? "own" : null);
     else if (event.isTrusted && !this.popup.hidden)
       this.popup.querySelector<HTMLElement>("button.archive")?.click();
   }
 
-  private choose(): void {
+  /** The one that is chosen, or by Enter all that are marked. */
+  private choose(which: "one" | "marked", axis: "own" | null): void {
     const entry = this.results[this.chosen];
+    if (entry && "many" in entry) return void this.plotMany(entry.of, entry.many, entry.how, axis);
+    const { size } = this.marked;
+    if (which === "marked" && size > 0) return void this.plotMany([...this.marked], size, "asked", axis);
     if (!entry) return;
     if ("pv" in entry) {
-      this.actions.toggle(entry.pv.name);
+      const { name } = entry.pv;
+      if (axis === "own" && !this.actions.isShown(name)) this.actions.plot([name], axis);
+      else this.actions.toggle(name);
       this.refresh();
       this.input.select();
       return;
+    }
+    if ("near" in entry) {
+      this.input.value = entry.near;
+      return this.ask(0);
     }
     this.input.blur();
     if ("formula" in entry) {
@@ -312,10 +528,29 @@ export class Search {
   private close(): void {
     window.clearTimeout(this.timer);
     this.asking?.abort();
+    this.marked.clear();
     this.popup.hidden = true;
     this.input.setAttribute("aria-expanded", "false");
     this.input.removeAttribute("aria-activedescendant");
   }
+}
+
+/** A text with what was looked for underlined. */
+function underlined(text: string, match: string): (string | HTMLElement)[] {
+  if (isPattern(match)) return [text];
+  const sought = match.split(/\s+/).filter(Boolean);
+  if (sought.length === 0) return [text];
+  const any = new RegExp(
+    `(${sought.map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("|")})`,
+    "i",
+  );
+  return text.split(any).map((part, i) => (i % 2 === 1 ? h("u", {}, part) : part));
+}
+
+/** PVs by their names, as far as they are archived. */
+async function ownPvs(names: string[], signal: AbortSignal): Promise<FoundPv[]> {
+  const wanted = inParts(names)[0];
+  return wanted ? (await findPvs(patternOf(wanted), RESULTS_MAX, signal)).pvs : [];
 }
 
 /** A formula that the archiver refuses, with the place of which it says so marked. */
@@ -337,7 +572,7 @@ function refusedFormula(match: string, text: string): HTMLElement {
 
 /** Views and notes that have these words. Where none can be had PVs are found all the same. */
 async function memosOf(match: string, signal: AbortSignal): Promise<Entry[]> {
-  if (/[*?~]/.test(match)) return [];
+  if (isPattern(match)) return [];
   const none = (error: unknown) => {
     if (!(error instanceof ApiError) && !isAbort(error)) throw error;
     return [];

@@ -11,6 +11,9 @@ const POLL_MILLIS = 5000;
 const POLL_LOST_MILLIS = 2000;
 const ANSWER_MILLIS = 4000;
 
+/** A computer's clock that is wrong by more than this is said to be, beyond what an answer that was long on its way leaves open. */
+const OFF_SECONDS = 2;
+
 /** Clocks that drift are corrected by less than this. */
 const SET_BACK_SECONDS = 1;
 
@@ -23,6 +26,8 @@ export class StatusLine {
   private lostBar = byId("lost");
   private list = new KnownPvs();
   private offset = 0;
+  /** So many seconds this computer's clock is ahead of the archiver's, where that is worth a word; else none. */
+  clockOff = 0;
   /** When the archiver was last heard of, by its own clock. */
   private heardAt = Date.now() / 1000;
   private lostAt: number | null = null;
@@ -106,6 +111,8 @@ export class StatusLine {
     const clock = Date.parse(status.now) / 1000;
     const offset = clock - (asked + heard) / 2000;
     if (Number.isFinite(offset)) this.offset = Math.abs(offset) < 0.05 ? 0 : offset;
+    const isOff = Math.abs(offset) - (heard - asked) / 2000 > OFF_SECONDS;
+    this.clockOff = Number.isFinite(offset) && isOff ? -offset : 0;
     const least = this.told.clock + (steady - this.told.heard) / 1000;
     this.told = { clock, heard: performance.now() };
     if (clock < least - SET_BACK_SECONDS) this.setBack();

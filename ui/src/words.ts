@@ -1425,16 +1425,41 @@ export const overviewWords = {
   },
 } as const;
 
+/** What of an address cannot be read. */
+export const unreadWords = {
+  leftOut: (part: string, why: string) => `Of this address ${part} is left out: ${why}`,
+  notKnown: "the page knows no such part.",
+  oneOf: (texts: string[]) => `it can be ${texts.join(" or ")}.`,
+  noTime: "it is no time.",
+  noSeconds: "it is no number of seconds.",
+  noDrawer: "there is no such drawer.",
+  noSetting: "there is no such setting of a PV.",
+} as const;
+
 /** PVs that are found. */
 export const findWords = {
   list: "PVs, views and notes found",
   firstOf: (shown: number, total: number) => `the first ${shown} of ${total} PVs`,
   count: (pvs: number) => `${pvs} PVs`,
-  keys: "Enter plots · Esc closes",
+  keys: "Enter plots, Shift Enter in its own pane · Shift ↓ marks many, Ctrl Enter one · Ctrl D stars",
+  starred: "Starred",
+  recent: "Plotted of late",
+  all: "All",
+  isStarred: "starred",
+  isMarked: "marked",
+  star: "Star it, or take its star away ( Ctrl D )",
+  tick: "Mark it ( Ctrl Enter )",
+  marked: (count: number) => `${count.toLocaleString("en")} marked`,
+  plot: (count: number) => `Plot ${count.toLocaleString("en")}`,
+  plotAll: (count: number) => `Plot all ${count.toLocaleString("en")}`,
+  plotFirst: (count: number) => `Plot the first ${count.toLocaleString("en")}`,
+  tooMany: (count: number) =>
+    `${count.toLocaleString("en")} PVs in one plot are hard to tell apart, and slow to load.`,
+  meant: "Did you mean",
   nameFirst: "Name the first PVs and the archiver finds them on the network.",
   nothingArchived: "Nothing is archived yet. ",
   noneMatches: (match: string) =>
-    `No archived PV matches “${match}”. A fragment matches anywhere in a name; use * and ? as wildcards, or begin with ~ for a regular expression.`,
+    `No archived PV matches “${match}”. Words fit in any order anywhere in names, descriptions, units and groups; in names * and ? stand for anything, and ~ begins a regular expression.`,
   archiveNew: "Archive new PVs …",
   archive: (name: string) => `Archive “${name}” …`,
   noValue: "no value yet",
@@ -1448,6 +1473,8 @@ export const statusWords = {
   running: (version: string, since: string) => `pvark ${version}, running since ${since}`,
   connected: "Archiver connected",
   noAnswer: "it does not answer",
+  clockOff: (length: string, isAhead: boolean) =>
+    `This computer’s clock is ${length} ${isAhead ? "ahead" : "behind"}; times on this page are the archiver’s.`,
   lost: (time: string, reason: string) =>
     `No archiver since ${time}: ${reason}. Trying again; what is shown may be out of date.`,
   pvsUnknown: "PVs: not known",
@@ -1538,7 +1565,7 @@ export const frameWords = {
   find: "Find PVs",
   findTitle: "Find PVs ( / )",
   findHint: "Find PVs   ( / )",
-  findHow: "Part of a name, *glob*, or ~regex",
+  findHow: "Words of names, descriptions, units or groups; *glob* or ~regex of names",
   earlier: "Earlier",
   earlierTitle: "Earlier ( ← )",
   from: "From",

@@ -16,7 +16,7 @@ const BYTES_MAX = 150_000;
 const SHOWN = [
   ...["plot-light", "plot-dark", "twenty", "gap", "why", "times", "add", "archiver-gone", "phone"],
   ...["manage", "manage-iocs", "heat", "snapshot", "find-when"],
-  ...["notes", "views", "formula", "manage-undo", "manage-cluster", "share"],
+  ...["find", "notes", "views", "formula", "manage-undo", "manage-cluster", "share"],
   ...["drawer-xy", "drawer-fft", "drawer-samples"],
 ];
 

@@ -79,7 +79,11 @@ function temperature(n: number): FixturePv {
   const value = (k: number, t: number) =>
     22 + n + 0.6 * sine(t + 300 * n, 1800 + 200 * n) + 0.15 * noise(k + n);
   const severity = (v: Json) => (Number(v) > 23.7 + n - 0.2 ? 2 : Number(v) > 22.4 + n ? 1 : 0);
-  return number(`LAB:TEMP${n}`, "degC", 2, value, { severity });
+  const metadata = {
+    ...{ type: "f64", units: "degC", precision: 3 },
+    description: `Cooling water, loop ${n}`,
+  };
+  return number(`LAB:TEMP${n}`, "degC", 2, value, { severity, metadata });
 }
 
 const STATES = ["Off", "Standby", "Ramping", "Beam on", "Fault"];

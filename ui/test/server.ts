@@ -742,18 +742,24 @@ export class TestServer {
   private list(url: URL): object {
     const match = (url.searchParams.get("match") ?? "").toLowerCase();
     const state = url.searchParams.get("state") ?? "any";
-    const words = (url.searchParams.get("words") ?? "").toLowerCase().split(" ");
+    const words = (url.searchParams.get("words") ?? "").toLowerCase().split(/\s+/);
+    const description = (pv: FixturePv) => pv.metadata.description ?? "";
     const isWanted = (pv: FixturePv) =>
       matches(pv.name, match) &&
       (state === "any" || this.stateOf(pv) === state) &&
-      words.every((word) => pv.name.toLowerCase().includes(word));
+      words.every((word) =>
+        `${pv.name} ${description(pv)} ${pv.metadata.units ?? ""}`.toLowerCase().includes(word),
+      );
     const found = this.pvs.filter(isWanted).sort((a, b) => (a.name < b.name ? -1 : 1));
     const limit = Number(url.searchParams.get("limit") ?? 100);
     const offset = Number(url.searchParams.get("offset") ?? 0);
     const near = found.length > 0 ? {} : { near: this.near(words[0]!) };
     return {
       ...{ total: found.length, ...near },
-      pvs: found.slice(offset, offset + limit).map((pv) => this.entry(pv)),
+      pvs: found.slice(offset, offset + limit).map((pv) => ({
+        ...this.entry(pv),
+        ...(url.searchParams.has("words") ? { description: description(pv) } : {}),
+      })),
       ...(this.missing.length > 0 ? { incomplete: this.missing } : {}),
     };
   }

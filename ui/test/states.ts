@@ -51,6 +51,31 @@ export const STATES: State[] = [
   { name: "archiver-gone", ...DESK, theme: "dark", show: (page, server, base) => gone(page, server, base) },
   { name: "fares", ...DESK, theme: "light", show: (page, _, base) => fares(page, base) },
   { name: "find", ...DESK, theme: "light", show: (page, server, base) => find(page, server, base) },
+  {
+    ...{ name: "find-phone", width: 390, height: 844, theme: "dark" },
+    show: (page, _, base) => findByTouch(page, base),
+  },
+  {
+    ...{ name: "find-nothing", ...DESK, theme: "dark" },
+    show: async (page, _, base) => {
+      await open(page, `${base}?pv=SR:CURRENT&${HOUR}`);
+      await page.keyboard.press("/");
+      await page.keyboard.type("lab:temq1");
+      await page.locator("#found .found-head").getByText("Did you mean").waitFor();
+    },
+  },
+  {
+    ...{ name: "remarks", ...DESK, theme: "light" },
+    show: async (page, server, base) => {
+      server.ahead = 41;
+      await open(page, `${base}?pv=SR:CURRENT&zone=utc&from=2026-11-20T10:00:00Z&to=2026-13-20`);
+      await page.locator("#remarks .notice").nth(1).waitFor();
+    },
+  },
+  {
+    ...{ name: "embed", ...DESK, theme: "dark" },
+    show: (page, _, base) => open(page, `${base}?${FEW}&${HOUR}&embed=1`),
+  },
   { name: "empty", ...DESK, theme: "light", show: (page, _, base) => empty(page, base) },
   { name: "waveform", ...DESK, theme: "light", show: (page, _, base) => waveform(page, base) },
   { name: "login", ...DESK, theme: "light", show: (page, server, base) => login(page, server, base) },
@@ -354,7 +379,23 @@ async function find(page: Page, server: TestServer, base: string): Promise<void>
   await page.keyboard.press("/");
   await page.keyboard.type("lab");
   await page.locator('#found [data-pv="LAB:TEMP1"]').waitFor();
-  await page.locator("#found .memo").first().waitFor();
+  await page.locator("#found .found-head").waitFor();
+  await page.keyboard.press("Control+Enter");
+  for (let i = 0; i < 4; i++) await page.keyboard.press("ArrowDown");
+  for (let i = 0; i < 2; i++) await page.keyboard.press("Shift+ArrowDown");
+  await page.locator("#found .found-count").getByText("4 marked").waitFor();
+}
+
+/** On a phone, with a star and one plotted of late. */
+async function findByTouch(page: Page, base: string): Promise<void> {
+  await open(page, `${base}?pv=SR:CURRENT&${HOUR}`);
+  await page.evaluate(() => {
+    localStorage.setItem("pvark-starred", JSON.stringify(["LAB:TEMP1"]));
+    localStorage.setItem("pvark-recent", JSON.stringify(["VAC:GAUGE1"]));
+  });
+  await page.locator("#tab-find").click();
+  await page.locator("#found .found-head").first().waitFor();
+  await page.locator('#found [data-pv="LAB:TEMP1"] .tick').click();
 }
 
 async function empty(page: Page, base: string): Promise<void> {
