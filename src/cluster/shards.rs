@@ -231,7 +231,7 @@ impl NodeShards {
                 self.board.closed(shard); // others answer for it; what is still under way to this node is written down meanwhile
                 let records = |claim: Claim| claim.node != self.board.own() && claim.epoch >= by.0;
                 if self.board.claim(shard).is_some_and(records) {
-                    running.with(|store, _| store.is_relieved());
+                    running.with(|store, _| store.relieve());
                 }
             }
             if health.is_over && self.running().remove(&shard).is_some() {

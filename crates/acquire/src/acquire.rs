@@ -602,7 +602,7 @@ impl<S: Sink> Shared<S> {
     }
 
     /// All that arrived before this moment is in the sink.
-    pub(crate) fn has_written(&self, before: Timestamp) {
+    pub(crate) fn note_written(&self, before: Timestamp) {
         self.written.store(before.nanos(), Relaxed);
     }
 

@@ -65,7 +65,7 @@ pub(crate) fn run<S: Roster>(shared: &Arc<Shared<S>>) {
         } else if closed {
             return;
         }
-        shared.has_written(before);
+        shared.note_written(before);
         if !closed {
             let are_over = losses_told && left.is_none();
             losses_told &= !are_over;

@@ -244,7 +244,7 @@ impl Engine {
     }
 
     /// Somebody was alive then.
-    pub(crate) fn is_alive(&self, then: Timestamp) {
+    pub(crate) fn note_alive(&self, then: Timestamp) {
         self.alive.fetch_max(then.nanos(), Relaxed);
     }
 
@@ -285,7 +285,7 @@ impl Engine {
                 self.log_waiting.notify_one();
             }
         }
-        self.is_alive(now);
+        self.note_alive(now);
         ingest.head_since.get_or_insert(now);
         self.counters.appended.fetch_add(survey.samples, Relaxed);
         if ingest.head.bytes() >= self.config.head_bytes_max {

@@ -42,7 +42,7 @@ pub struct Shipping {
     pub every: Option<Duration>,
     /// So long whoever gives an order waits until the journal has it, and whoever closes the store until all is shipped.
     pub patience: Duration,
-    /// How long an owner that was replaced goes on recording after [`crate::Store::is_relieved`]: what came while it slept is still under way
+    /// How long an owner that was replaced goes on recording after [`crate::Store::relieve`]: what came while it slept is still under way
     /// to it, and is handed over with the rest of its log. The next owner hears the same IOCs meanwhile, so there is no gap between the two.
     pub grace: Duration,
     /// The longest that it goes on while nobody says that it is relieved: the next owner may have died before it recorded anything.
@@ -224,7 +224,7 @@ impl Owned {
     }
 
     /// So many samples and frames are safe on this node.
-    pub(crate) fn is_synced(&self, appended: u64, frame: u64) {
+    pub(crate) fn note_synced(&self, appended: u64, frame: u64) {
         self.synced_frame.fetch_max(frame, Relaxed);
         self.synced.fetch_max(appended, Relaxed);
     }
@@ -238,7 +238,7 @@ impl Owned {
 
     /// A flush has put what was appended before a frame into a segment; the files of the log before one are of no use any more once the
     /// journal knows that.
-    pub(crate) fn is_flushed(&self, appended: u64, frame: u64, log_file: u64) {
+    pub(crate) fn note_flushed(&self, appended: u64, frame: u64, log_file: u64) {
         self.mark(frame, appended);
         self.synced.fetch_max(appended, Relaxed);
         let leaving = (self.outbox.made(), Leaving::LogBefore(log_file));

@@ -222,7 +222,7 @@ impl Store {
         self.engine.reserve.tick(now);
         let heard = heard.min(now);
         let mut ingest = self.engine.ingest();
-        self.engine.is_alive(heard);
+        self.engine.note_alive(heard);
         let old = ingest.head_since.is_some_and(|since| now >= since.saturating_add(self.engine.config.flush_after));
         // A segment lies in the folder of the week in which all of it was appended, or in the one that had just begun.
         let week_over = ingest.head_since.is_some_and(|since| week::folder(since) != week::folder(now));
@@ -298,7 +298,7 @@ impl Store {
     }
 
     /// The next owner of the shard records: this one may end, a little later, if it was replaced.
-    pub fn is_relieved(&self) {
+    pub fn relieve(&self) {
         self.engine.owned.iter().for_each(|owned| _ = owned.relieved.get_or_init(Instant::now));
     }
 

@@ -136,7 +136,7 @@ impl Engine {
         }
         // Told only if it is where it will be looked for. If not, the next flush tells of it.
         match &self.owned {
-            Some(owned) => owned.is_flushed(pending.appended, pending.frame, pending.log_file),
+            Some(owned) => owned.note_flushed(pending.appended, pending.frame, pending.log_file),
             None => {
                 if self.at_home().is_ok() {
                     self.counters.durable.fetch_max(pending.appended, Relaxed);

@@ -181,7 +181,7 @@ impl Engine {
             self.disk.sync_folder(crate::log::format::FOLDER)
         });
         match written {
-            Ok(()) => owned.is_synced(appended, frame),
+            Ok(()) => owned.note_synced(appended, frame),
             Err(error) => self.counters.problem(format!(
                 "shard {}: the last samples cannot be written to the log, from where they would be handed over: {error}",
                 owned.shard

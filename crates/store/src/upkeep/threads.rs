@@ -296,7 +296,7 @@ impl Engine {
         self.counters.last_sync_micros.store(started.elapsed().as_micros() as u64, Relaxed);
         match &self.owned {
             None => _ = self.counters.durable.fetch_max(appended, Relaxed),
-            Some(owned) => owned.is_synced(appended, frame),
+            Some(owned) => owned.note_synced(appended, frame),
         }
         Ok(())
     }

@@ -383,7 +383,7 @@ fn an_owner_that_was_replaced_writes_down_for_a_while_what_is_still_under_way_to
     node.store.ship();
     assert!(!node.store.shard().unwrap().is_over);
     append(&node.store, pv, &values(20..21)).unwrap();
-    node.store.is_relieved();
+    node.store.relieve();
     wait_until("it ends", || {
         node.store.ship();
         node.store.shard().unwrap().is_over
@@ -422,7 +422,7 @@ fn between_two_owners_of_which_both_record_a_gap_is_told_only_where_neither_had_
     let told = |node: &Node, pv: PvId| node.store.reader().gaps(pv, TimeRange::ALL).unwrap();
     let stopped = told(&next, heard).into_iter().find(|(scope, _)| *scope == GapScope::Archiver);
     assert_eq!(stopped, Some((GapScope::Archiver, gap(90, Some(100), GapCause::ArchiverStopped))));
-    node.store.is_relieved();
+    node.store.relieve();
     wait_until("the one before ends", || {
         node.store.ship();
         node.store.shard().unwrap().is_over

@@ -2,6 +2,7 @@
 //! where it would guess.
 
 pub(crate) mod aliases;
+pub(crate) mod changes;
 pub(crate) mod configuration;
 mod dates;
 pub(crate) mod details;
@@ -12,7 +13,6 @@ pub(crate) mod manage;
 pub(crate) mod measures;
 mod metadata;
 mod names;
-pub(crate) mod parameters;
 pub(crate) mod rates;
 pub(crate) mod reports;
 pub(crate) mod retrieval;
