@@ -23,6 +23,9 @@ export interface Pv {
   type: string | null;
   units: string | null;
   last: { time: string; value: Json; severity: string; status: number } | null;
+  /** Updates a second and bytes a day, in lists that the archiver sorts; null where it does not know them. */
+  rate?: number | null;
+  bytes_per_day?: number | null;
 }
 
 /** A part of the archive for which nobody answers, as a shard of a cluster that has no node. */
@@ -38,6 +41,8 @@ export interface PvList {
   pvs: Pv[];
   /** What it is made without; not there where it is whole. */
   incomplete?: Missing[];
+  /** Where the next page of a sorted list begins; null behind the last. */
+  next?: string | null;
 }
 
 /** To which state a list is narrowed. */
@@ -516,6 +521,26 @@ export function pagePvs(
   return request(`/pvs?match=${encodeURIComponent(match)}&state=${state}&limit=${limit}&offset=${offset}`, {
     signal,
   });
+}
+
+/** In what order the archiver gives PVs, and behind which page. */
+export interface SortedAsk {
+  match: string;
+  state: StateFilter;
+  by: string;
+  order: "asc" | "desc";
+  limit: number;
+  /** As the page before gave it; null for the first page. */
+  cursor: string | null;
+}
+
+/** PVs in an order that the archiver makes over all of them, a page at a time. */
+export function sortedPvs(ask: SortedAsk): Promise<PvList> {
+  const { match, state, by, order, limit, cursor } = ask;
+  const params = new URLSearchParams({ sort: by, order, state, limit: String(limit) });
+  if (match !== "") params.set("match", match);
+  if (cursor !== null) params.set("cursor", cursor);
+  return request(`/pvs?${params}`);
 }
 
 export function get<T>(path: string, signal?: AbortSignal): Promise<T> {

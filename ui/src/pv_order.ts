@@ -1,4 +1,4 @@
-// In what order the table of PVs stands, and what each PV costs: by the reports of the archiver, which sort over all PVs.
+// In what order the table of PVs stands, as the archiver sorts or as is sorted here, and what each PV costs.
 
 import { appliance, type Pv } from "./api.ts";
 import { numberOf } from "./decode.ts";
@@ -11,18 +11,41 @@ export type SortKey = (typeof SORT_KEYS)[number];
 /** Columns of which the largest is looked for first. */
 export const FALLING: SortKey[] = ["since", "value", "rate", "bytes", "last"];
 
-/** The archiver gives PVs by their names alone: more than this are not fetched to be sorted here. */
+/** More rows than this are not fetched to be shown in another order than that of their names. */
 export const SORTED_MAX = 20_000;
+
+/** By what the archiver sorts over all PVs, and whether its largest come first where ours do: it sorts by times, we by how long ago they are. */
+const BY_ARCHIVER: Partial<Record<SortKey, [by: string, isSameWay: boolean]>> = {
+  name: ["name", true],
+  state: ["state", true],
+  since: ["since", false],
+  rate: ["rate", true],
+  bytes: ["bytes_per_day", true],
+  last: ["last", false],
+};
+
+/** How the archiver is asked for an order; none where it does not know it, as that of values. */
+export function askedOrder({ key, falls }: Sort): { by: string; order: "asc" | "desc" } | null {
+  const [by, isSameWay] = BY_ARCHIVER[key] ?? [];
+  if (by === undefined) return null;
+  return { by, order: falls === isSameWay ? "desc" : "asc" };
+}
 
 export interface Cost {
   /** Samples a second. */
-  rate?: number;
+  rate?: number | undefined;
   /** Bytes a day. */
-  bytes?: number;
+  bytes?: number | undefined;
 }
 
 export function isSortKey(key: string): key is SortKey {
   return (SORT_KEYS as readonly string[]).includes(key);
+}
+
+/** What a PV costs: as its row says, by which it stands where it does, else as the reports say. */
+export function costOf(pv: Pv, costs: Map<string, Cost>): Cost {
+  const { rate, bytes } = costs.get(pv.name) ?? {};
+  return { rate: pv.rate ?? rate, bytes: pv.bytes_per_day ?? bytes };
 }
 
 /** Of the PVs that cost most. */

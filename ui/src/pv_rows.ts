@@ -1,8 +1,8 @@
 // The rows of the table of all PVs: by names a page at a time as they come in sight, else all that fit, and what each costs.
 
-import { ApiError, isAbort, pagePvs, type Missing, type Pv, type PvList } from "./api.ts";
+import { ApiError, isAbort, pagePvs, sortedPvs, type Missing, type Pv, type PvList } from "./api.ts";
 import { inParts, patternOf } from "./list.ts";
-import { getCosts, inOrder, SORTED_MAX, type Cost } from "./pv_order.ts";
+import { askedOrder, getCosts, inOrder, SORTED_MAX, type Cost } from "./pv_order.ts";
 import type { Filter } from "./pv_table.ts";
 
 /** Rows are asked for in pages of so many. */
@@ -33,7 +33,7 @@ export class PvRows {
   total = 0;
   /** That is known. */
   isKnown = false;
-  /** How many fit the filter, of which only the first were sorted. */
+  /** How many fit the filter beside those that are here. */
   beyond = 0;
   /** What the rows are made without, by the last answer. */
   missing: Missing[] | undefined;
@@ -41,7 +41,7 @@ export class PvRows {
   lacking: string[] = [];
   costs = new Map<string, Cost>();
   private pages = new Map<number, Pv[]>();
-  /** All rows, where they stand in another order than by their names; the archiver gives them by names alone. */
+  /** All rows, where they stand in another order than by their names. */
   private sorted: Pv[] | null = null;
   private isSorting = false;
   private costsAt = -Infinity;
@@ -92,10 +92,10 @@ export class PvRows {
       return now.sort !== sort || now.list !== list || now.match !== match || now.state !== state;
     };
     try {
-      if (sort?.key === "rate" || sort?.key === "bytes") await this.askCosts();
+      if (list && (sort?.key === "rate" || sort?.key === "bytes")) await this.askCosts();
       const { found, total } = list ? await this.listed(list) : await this.first();
       if (isOutdated()) return;
-      this.sorted = sort ? inOrder(found, sort, this.costs) : found;
+      this.sorted = sort && (list || !askedOrder(sort)) ? inOrder(found, sort, this.costs) : found;
       this.beyond = total - found.length;
       this.total = found.length;
       this.isKnown = true;
@@ -111,17 +111,21 @@ export class PvRows {
     this.news.whole();
   }
 
-  /** The first rows of the filter, as many as are sorted here. */
+  /** The first rows of the filter: in the order that is wanted where the archiver knows it, else by their names. */
   private async first(): Promise<{ found: Pv[]; total: number }> {
+    const { sort, match, state } = this.filter;
+    const asked = sort && askedOrder(sort);
     const found: Pv[] = [];
-    let total = Infinity;
-    while (found.length < Math.min(total, SORTED_MAX)) {
-      const page = await this.page({ ...this.filter, offset: found.length, limit: NAMES_PAGE });
-      total = page.total;
-      found.push(...page.pvs);
-      if (page.pvs.length === 0) break;
+    let cursor: string | null = null;
+    for (;;) {
+      const { total, pvs, next }: PvList = asked
+        ? await this.told(sortedPvs({ ...asked, match, state, cursor, limit: NAMES_PAGE }))
+        : await this.page({ match, state, offset: found.length, limit: NAMES_PAGE });
+      found.push(...pvs);
+      cursor = next ?? null;
+      const isLast = asked ? cursor === null : pvs.length === 0 || found.length >= total;
+      if (isLast || found.length >= SORTED_MAX) return { found, total: isLast ? found.length : total };
     }
-    return { found, total };
   }
 
   /** The rows of a list, some names at a time. */
@@ -179,8 +183,8 @@ export class PvRows {
     const { sorted } = this;
     const { list } = this.filter;
     try {
-      const pvs = list ? (await this.listed(list)).found : (await this.firstPage()).pvs;
-      const news = new Map(pvs.map((pv) => [pv.name, pv]));
+      const { found } = list ? await this.listed(list) : await this.first();
+      const news = new Map(found.map((pv) => [pv.name, pv]));
       if (this.sorted !== sorted) return;
       this.sorted = sorted.map((pv) => news.get(pv.name) ?? pv);
       this.news.changed();
@@ -189,15 +193,15 @@ export class PvRows {
     }
   }
 
-  private firstPage(): Promise<PvList> {
-    return this.page({ ...this.filter, offset: 0, limit: NAMES_PAGE });
-  }
-
   /** What the newest answer is made without is said of all rows. */
-  private async page(ask: Parameters<typeof pagePvs>[0], signal?: AbortSignal): Promise<PvList> {
-    const page = await pagePvs(ask, signal);
+  private async told(answer: Promise<PvList>, signal?: AbortSignal): Promise<PvList> {
+    const page = await answer;
     if (!signal?.aborted) this.missing = page.incomplete;
     return page;
+  }
+
+  private page(ask: Parameters<typeof pagePvs>[0], signal?: AbortSignal): Promise<PvList> {
+    return this.told(pagePvs(ask, signal), signal);
   }
 
   at(index: number): Pv | null {

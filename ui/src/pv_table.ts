@@ -6,7 +6,7 @@ import { download, quoted } from "./file.ts";
 import { readList } from "./list.ts";
 import { missingNote } from "./missing.ts";
 import { Bulk } from "./pv_bulk.ts";
-import { FALLING, isSortKey, type SortKey } from "./pv_order.ts";
+import { askedOrder, costOf, FALLING, isSortKey, type SortKey } from "./pv_order.ts";
 import { rowOf } from "./pv_row.ts";
 import { PvRows } from "./pv_rows.ts";
 import type { Verb } from "./sheet_forms.ts";
@@ -313,7 +313,9 @@ export class PvTable {
     const { sortedCount, lacking, beyond } = this.rows;
     if (sortedCount === null) return "";
     if (this.filter.list !== null) return lacking.length > 0 ? words.notFound(lacking) : "";
-    return beyond > 0 ? words.beyond(sortedCount, beyond) : "";
+    if (beyond === 0) return "";
+    const isByArchiver = this.filter.sort !== null && askedOrder(this.filter.sort) !== null;
+    return (isByArchiver ? words.beyondShown : words.beyond)(sortedCount, beyond);
   }
 
   private none(): HTMLElement {
@@ -331,7 +333,7 @@ export class PvTable {
       index,
       isMarked: pv !== null && this.marked.has(pv.name),
       isActive: index === this.active,
-      cost: pv === null ? undefined : this.rows.costs.get(pv.name),
+      cost: pv === null ? undefined : costOf(pv, this.rows.costs),
       most: this.rows.mostADay(),
       now: this.actions.now(),
       zone: this.actions.zone(),

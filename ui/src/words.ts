@@ -182,6 +182,8 @@ export const manageWords = {
   details: "Details",
   beyond: (sorted: number, beyond: number) =>
     `; sorted are the first ${sorted.toLocaleString("en")} by name, ${beyond.toLocaleString("en")} more fit: narrow the search`,
+  beyondShown: (shown: number, beyond: number) =>
+    `; shown are the first ${shown.toLocaleString("en")} in this order, ${beyond.toLocaleString("en")} more follow: narrow the search`,
   together: (bytes: string) => `${bytes} a day together`,
   marked: (count: number, total: number) =>
     `${count.toLocaleString("en")} of ${total.toLocaleString("en")} marked`,

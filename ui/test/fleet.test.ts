@@ -9,7 +9,7 @@ import { momentOf } from "../src/exact.ts";
 import { colourAt, extent } from "../src/heat.ts";
 import { grouped } from "../src/iocs.ts";
 import { inParts, PATTERN_MAX, patternOf } from "../src/list.ts";
-import { bytesText, inOrder, rateText } from "../src/pv_order.ts";
+import { askedOrder, bytesText, costOf, inOrder, rateText } from "../src/pv_order.ts";
 import { Renewal } from "../src/renewal.ts";
 import { SvgContext } from "../src/svg.ts";
 import { inTurn, TILES_MAX, TURN_SECONDS, type TileOf } from "../src/wall.ts";
@@ -134,6 +134,19 @@ test("colours of a heat map go from the lowest to the highest element", () => {
     lightness,
     "lighter is higher",
   );
+});
+
+test("the archiver sorts by times where we say how long ago they are, and not by values", () => {
+  assert.deepEqual(askedOrder({ key: "bytes", falls: true }), { by: "bytes_per_day", order: "desc" });
+  assert.deepEqual(askedOrder({ key: "rate", falls: false }), { by: "rate", order: "asc" });
+  assert.deepEqual(askedOrder({ key: "since", falls: true }), { by: "since", order: "asc" });
+  assert.deepEqual(askedOrder({ key: "last", falls: false }), { by: "last", order: "desc" });
+  assert.equal(askedOrder({ key: "value", falls: true }), null);
+});
+
+test("a row is told at the figures by which the archiver put it there", () => {
+  const pv = { name: "A", rate: 3, bytes_per_day: null } as Pv;
+  assert.deepEqual(costOf(pv, new Map([["A", { rate: 1, bytes: 2 }]])), { rate: 3, bytes: 2 });
 });
 
 test("what is drawn for SVG is clipped, shifted and escaped", () => {

@@ -81,6 +81,35 @@ test("Enter on the head of a column sorts, and plots nothing", async () => {
   assert.equal(await page.locator(".table-row.is-marked").count(), 0, "no row is marked by it");
 });
 
+test("the archiver sorts over all PVs: the costliest of many thousand comes first, wherever its name stands", async () => {
+  const one = fixturePvs()[1]!;
+  const quiet = Array.from({ length: 25_000 }, (_, i) => ({
+    ...one,
+    name: `FARM:${String(i).padStart(5, "0")}`,
+    period: 100,
+    gaps: [],
+  }));
+  server.pvs = [...quiet, { ...one, name: "ZZZ:COSTLY", period: 0.001, gaps: [] }];
+  await page.goto(`${base}manage`);
+  await row("FARM:00000").waitFor();
+  await page.locator(".table-head .rate button").click();
+  await row("ZZZ:COSTLY").getByText("1000.0 Hz").waitFor();
+  assert.equal(await page.locator(".table-row[data-pv]").first().getAttribute("data-pv"), "ZZZ:COSTLY");
+  await page.locator(".told").getByText("the first 20,000 in this order, 5,001 more follow").waitFor();
+  const asked = server.requests.filter((request) => request.includes("sort=rate"));
+  assert.deepEqual(
+    asked.slice(0, 2).map((request) => new URLSearchParams(request.split("?")[1]).get("cursor")),
+    [null, "10000"],
+  );
+  await page.locator(".table-head .rate button").click();
+  await row("FARM:00000").waitFor();
+  assert.equal(
+    await row("ZZZ:COSTLY").count(),
+    0,
+    "the one that costs most is the last, beyond what is shown",
+  );
+});
+
 test("a list that is pasted while another is looked for is shown and marked", async () => {
   await page.goto(`${base}manage`);
   await row("LAB:TEMP1").waitFor();

@@ -740,6 +740,7 @@ export class TestServer {
   }
 
   private list(url: URL): object {
+    if (url.searchParams.has("sort")) return this.sortedList(url);
     const match = (url.searchParams.get("match") ?? "").toLowerCase();
     const state = url.searchParams.get("state") ?? "any";
     const words = (url.searchParams.get("words") ?? "").toLowerCase().split(/\s+/);
@@ -760,6 +761,36 @@ export class TestServer {
         ...this.entry(pv),
         ...(url.searchParams.has("words") ? { description: description(pv) } : {}),
       })),
+      ...(this.missing.length > 0 ? { incomplete: this.missing } : {}),
+    };
+  }
+
+  /** A page of a list that is sorted by names, rates or bytes; its cursor is how many rows stand before it. */
+  private sortedList(url: URL): object {
+    const told = (name: string) => url.searchParams.get(name);
+    if (told("offset") !== null)
+      throw new Refusal(400, "bad_request", "offset goes with match and state alone");
+    const numbers: Record<string, (pv: FixturePv) => number> = {
+      rate: (pv) => 1 / pv.period,
+      bytes_per_day: (pv) => (86_400 / pv.period) * 8,
+      name: () => 0,
+    };
+    const number = numbers[told("sort")!];
+    if (!number) throw new Refusal(400, "bad_request", `it is not sorted by ${told("sort")} here`);
+    const sign = told("order") === "desc" ? -1 : 1;
+    const [match, state] = [(told("match") ?? "").toLowerCase(), told("state") ?? "any"];
+    const found = this.pvs
+      .filter((pv) => matches(pv.name, match) && (state === "any" || this.stateOf(pv) === state))
+      .sort((a, b) => sign * (number(a) - number(b)) || (a.name < b.name ? -1 : 1));
+    const [begin, limit] = [Number(told("cursor") ?? 0), Number(told("limit") ?? 100)];
+    const row = (pv: FixturePv) => ({
+      ...this.entry(pv),
+      ...{ rate: numbers.rate!(pv), bytes_per_day: numbers.bytes_per_day!(pv) },
+    });
+    return {
+      total: found.length,
+      next: begin + limit < found.length ? String(begin + limit) : null,
+      pvs: found.slice(begin, begin + limit).map(row),
       ...(this.missing.length > 0 ? { incomplete: this.missing } : {}),
     };
   }
