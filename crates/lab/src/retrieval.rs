@@ -27,7 +27,7 @@ use crate::{
     trial::{Archiver, Setup},
     workload::START,
 };
-use cell::{CellResult, Server, answers};
+use cell::{Server, answers};
 use page::Page;
 use table3::Row;
 
