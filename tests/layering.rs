@@ -1,5 +1,5 @@
-//! What ARCHITECTURE.md says is checked as far as a program can: the crates know each other exactly as it draws them, the files and functions that it names exist, and
-//! the state machines of the protocols own no socket.
+//! What ARCHITECTURE.md says is checked as far as a program can: the crates know each other exactly as it draws them, the files and
+//! functions that it names exist, and the state machines of the protocols own no socket.
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::{

@@ -182,7 +182,8 @@ impl Buffer {
         self.take(&mut self.lock(), (pv, fact), size, now);
     }
 
-    /// What a fact counts for as long as it is in the queue, or with the writer. No value counts for more than half of the queue, or one that is larger would never get through.
+    /// What a fact counts for as long as it is in the queue, or with the writer. No value counts for more than half of the queue, or one
+    /// that is larger would never get through.
     pub(crate) fn size_of(&self, fact: &Fact) -> usize {
         FACT_BYTES + payload_bytes(fact).min(self.bytes_max / 2)
     }

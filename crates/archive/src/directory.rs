@@ -13,7 +13,8 @@ use crate::{AuditRecord, Deletion, LookAtMemo, Names, PvEntry, PvId, PvName, Rem
 /// The list of PVs as those see it who ask. Only the PVs and their names are owed; one that knows nothing of aliases, deletions or an
 /// audit has none.
 ///
-/// Everything but `audit`, `undoable`, `undo_plan`, `memos`, `look_again` and `expired_fields` is answered from memory. It waits for no disk, and for no network.
+/// Everything but `audit`, `undoable`, `undo_plan`, `memos`, `look_again` and `expired_fields` is answered from memory. It waits for no
+/// disk, and for no network.
 pub trait Directory: Send + Sync {
     /// The PV of that name or alias, if it is to be archived.
     fn find(&self, name: &str) -> Option<PvEntry>;

@@ -1,5 +1,6 @@
 //! The threads of an open store: one writes the log, one syncs it, one flushes heads, one merges segments, and one moves them if
-//! there is somewhere to go; others look after the folder and scrub. In a cluster one ships. In an archive of an older program one tidies the catalogue, and ends.
+//! there is somewhere to go; others look after the folder and scrub. In a cluster one ships. In an archive of an older program one tidies
+//! the catalogue, and ends.
 
 use std::{
     cell::Cell,
