@@ -163,7 +163,7 @@ mod tests {
             line(OURS, "AAPS-0120 x1", "values", 90.0, ""),
         ];
         let page = table3(&lines);
-        let row = page.lines().last().unwrap();
+        let row = page.lines().find(|line| line.starts_with("| AAPS-0120 x1 |")).unwrap();
         assert_eq!(row, "| AAPS-0120 x1 | – | – | – | – | 3000 (151) | – | – | 90 |");
     }
 
