@@ -45,10 +45,13 @@ if (!kinds.includes("unit") && !kinds.includes("browser")) {
   process.exit(spawnSync(process.execPath, files, { stdio: "inherit" }).status ?? 1);
 }
 
+/** No file takes nearly as long; one that waits for ever fails then, and is told. */
+const FILE_MILLIS = 600_000;
+
 /** Runs so many files at a time, and gives those in which a test failed. */
 async function failing(files, concurrency) {
   const failed = new Set();
-  const tests = run({ files, concurrency });
+  const tests = run({ files, concurrency, timeout: FILE_MILLIS });
   // A failure is told with the file from which the one that ran was made.
   const nameOf = (file) => basename(file).replace(/\.(ts|mjs)$/, "");
   tests.on("test:fail", ({ file }) => failed.add(files.find((one) => nameOf(one) === nameOf(file)) ?? file));

@@ -227,8 +227,10 @@ export class TestServer {
 
   async stop(): Promise<void> {
     this.dropStreams();
+    // First nobody new comes in: a page that is still open would connect anew, and be waited for.
+    const closed = new Promise((resolve) => this.server.close(resolve));
     this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
+    await closed;
   }
 
   private now(): number {
