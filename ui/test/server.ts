@@ -767,7 +767,7 @@ export class TestServer {
     };
   }
 
-  /** A page of a list that is sorted by names, rates or bytes; its cursor is how many rows stand before it. */
+  /** A page of a list that is sorted as the archiver sorts; its cursor is how many rows stand before it. */
   private sortedList(url: URL): object {
     const told = (name: string) => url.searchParams.get(name);
     if (told("offset") !== null)
@@ -776,6 +776,9 @@ export class TestServer {
       rate: (pv) => 1 / pv.period,
       bytes_per_day: (pv) => (86_400 / pv.period) * 8,
       name: () => 0,
+      state: (pv) => ["connected", "searching", "lost", "paused", "unknown"].indexOf(this.stateOf(pv)),
+      since: (pv) => pv.gaps.find((gap) => gap.to === null)?.from ?? FIRST,
+      last: (pv) => this.lastBefore(pv, instantOf(this.now()))[0]?.seconds ?? 0,
     };
     const number = numbers[told("sort")!];
     if (!number) throw new Refusal(400, "bad_request", `it is not sorted by ${told("sort")} here`);
