@@ -227,7 +227,8 @@ async fn in_a_crowd_one_batch_of_numbers_is_read_at_a_time_and_two_of_arrays() {
         let mut arrays = Arrays::new(Element::F64);
         (0..9).for_each(|_| assert!(arrays.push(&Column::F64(vec![0.5; 1000]))));
         let (mut alarms, mut pulses) = (Runs::default(), Runs::default());
-        (alarms.push(&Alarm::default(), 9), pulses.push(&0, 9));
+        alarms.push(&Alarm::default(), 9);
+        pulses.push(&0, 9);
         let times = (0..9).map(Timestamp::from_nanos).collect();
         Batch::from_columns(times, Column::Array(arrays), alarms, pulses).unwrap()
     };
