@@ -2,19 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { base, openForEach, page, server } from "./opened.ts";
+import { base, loaded, openForEach, page, server } from "./opened.ts";
 
 openForEach(30_000);
 
 const HOUR = "from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&zone=utc";
-
-async function loaded(): Promise<void> {
-  await page.waitForFunction(() => {
-    const notes = [...document.querySelectorAll("#legend [data-pv] .note")];
-    const isBusy = document.querySelector("#view")!.getAttribute("aria-busy") !== "false";
-    return !isBusy && notes.length > 0 && notes.every((note) => !note.textContent!.startsWith("loading"));
-  });
-}
 
 const cell = (pv: string, name: string) =>
   page

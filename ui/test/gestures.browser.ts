@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
+import { loaded } from "./loaded.ts";
 import { base, browser, openForEach, page } from "./opened.ts";
 
 openForEach(15_000);
@@ -12,8 +13,7 @@ const LENGTH = 1200;
 
 async function open(on: Page): Promise<{ x: number; y: number; width: number; height: number }> {
   await on.goto(`${base}?${VIEW}`);
-  await on.locator('#legend [data-pv="LAB:TEMP1"]').waitFor({ state: "attached" });
-  await on.waitForFunction(() => document.querySelector("#view")!.getAttribute("aria-busy") === "false");
+  await loaded(on);
   return (await on.locator("#plot .over").boundingBox())!;
 }
 

@@ -19,6 +19,7 @@ import {
 } from "./by_keys.ts";
 import { paste, startChromium } from "./chromium.ts";
 import { Keyboard } from "./keyboard.ts";
+import { loaded } from "./loaded.ts";
 import { nodesJourney } from "./nodes.ts";
 import { overlaps } from "./overlaps.ts";
 import { exportJourney, relationsJourney, snapshotJourney, whenJourney, type Walk } from "./questions.ts";
@@ -44,14 +45,6 @@ const cell = (page: Page, pv: string, name: string) =>
   page
     .locator(`#legend [data-pv="${pv}"] .${name}`)
     .evaluate((element) => (element.textContent ?? "").trim());
-
-async function loaded(page: Page): Promise<void> {
-  await page.waitForFunction(() => {
-    const notes = [...document.querySelectorAll("#legend [data-pv] .note")];
-    const isBusy = document.querySelector("#view")!.getAttribute("aria-busy") !== "false";
-    return !isBusy && notes.length > 0 && notes.every((note) => !note.textContent!.startsWith("loading"));
-  });
-}
 
 async function noOverlap(page: Page): Promise<void> {
   const { over, beyond } = await page.evaluate(overlaps);

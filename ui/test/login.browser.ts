@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Me, Right } from "../src/api.ts";
-import { base, openForEach, page, sent, server } from "./opened.ts";
+import { base, loaded, openForEach, page, sent, server } from "./opened.ts";
 import { somebody } from "./server.ts";
 
 const SPAN = "from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&zone=utc";
@@ -18,14 +18,6 @@ openForEach(15_000);
 function guard(anonymous: Right | null, login: Me["login"] = WAYS): void {
   server.me = server.nobody = somebody("anonymous", "", anonymous, login);
   server.passwords.set("ana:right", somebody("ldap", "ana", "operate", login));
-}
-
-async function loaded(): Promise<void> {
-  await page.waitForFunction(() => {
-    const rows = [...document.querySelectorAll("#legend [data-pv] .note")];
-    const isBusy = document.querySelector("#view")!.getAttribute("aria-busy") !== "false";
-    return !isBusy && rows.length > 0 && rows.every((row) => !row.textContent!.startsWith("loading"));
-  });
 }
 
 async function logIn(within: string, password = "right"): Promise<void> {
@@ -208,13 +200,18 @@ test("a session that ends is told, with the view kept, and what anybody may read
   assert.equal(pathNow(), `/${LIVE}`);
 });
 
-test("a session that ended with the archiver is told though nothing of the page was refused", async () => {
+/** A page that Ana has open, whose session is over without a word of the archiver. */
+async function forgetAna(): Promise<void> {
   guard("read");
   server.me = somebody("ldap", "ana", "operate", WAYS);
   await page.goto(base + VIEW);
   await loaded();
   await page.locator("#who").filter({ hasText: "ana" }).waitFor();
   server.forgetSession();
+}
+
+test("a session that ended with the archiver is told though nothing of the page was refused", async () => {
+  await forgetAna();
   server.started = "2026-11-28T03:00:00.000000000Z";
   await page.getByText("The session of ana is over. What is shown is what anybody may see.").waitFor();
   assert.ok(!(await mayArchive()));
@@ -222,12 +219,7 @@ test("a session that ended with the archiver is told though nothing of the page 
 
 test("whether a session lasts is asked now and then, and of nobody who has none", async () => {
   await page.clock.install();
-  guard("read");
-  server.me = somebody("ldap", "ana", "operate", WAYS);
-  await page.goto(base + VIEW);
-  await loaded();
-  await page.locator("#who").filter({ hasText: "ana" }).waitFor();
-  server.forgetSession();
+  await forgetAna();
   await page.clock.fastForward(61_000);
   await page.getByText("The session of ana is over.").waitFor();
   const before = asked("/api/v1/me");

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { startChromium } from "./chromium.ts";
+import { loaded as allLoaded } from "./loaded.ts";
 import { TestServer } from "./server.ts";
 
 const DIST = new URL("../dist", import.meta.url).pathname;
@@ -17,6 +18,9 @@ export let page: Page;
 export let sent: string[];
 /** What scripts did wrong. */
 let faults: string[];
+
+/** Waits until the page has all that its view asks for. */
+export const loaded = (): Promise<void> => allLoaded(page);
 
 /** There is no clipboard, as where the page came by http from another machine; gives what reads it all the same. */
 export async function withoutClipboard(): Promise<() => Promise<string>> {

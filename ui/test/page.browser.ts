@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { paste } from "./chromium.ts";
-import { base, browser, openForEach, page, sent, server } from "./opened.ts";
+import { base, browser, loaded, openForEach, page, sent, server } from "./opened.ts";
 import { HOUR } from "./pvs.ts";
 
 const SPAN = "from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&zone=utc";
@@ -14,14 +14,6 @@ openForEach(15_000);
 async function open(query: string): Promise<void> {
   await page.goto(`${base}?${query}`);
   await loaded();
-}
-
-async function loaded(): Promise<void> {
-  await page.waitForFunction(() => {
-    const rows = [...document.querySelectorAll("#legend [data-pv] .note")];
-    const isBusy = document.querySelector("#view")!.getAttribute("aria-busy") !== "false";
-    return !isBusy && rows.length > 0 && rows.every((row) => !row.textContent!.startsWith("loading"));
-  });
 }
 
 function cell(pv: string, name: string): Promise<string> {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { base, openForEach, page, server, withoutClipboard } from "./opened.ts";
+import { base, loaded, openForEach, page, server, withoutClipboard } from "./opened.ts";
 
 openForEach(15_000);
 
@@ -12,8 +12,7 @@ const said = () => page.locator("#share .said");
 
 async function openShare(query = VIEW): Promise<void> {
   await page.goto(`${base}?${query}`);
-  await page.locator("#legend [data-pv] .units, #legend [data-pv] .value").first().waitFor();
-  await page.waitForFunction(() => document.querySelector("#view")!.getAttribute("aria-busy") === "false");
+  await loaded();
   await page.keyboard.press("x");
   await page.locator("#share[open]").waitFor();
 }

@@ -1,6 +1,7 @@
 // The states in which an operator sees the page: how to bring it there. Pictures are made of them, and axe looks at each.
 
 import type { Page } from "playwright-core";
+import { loaded } from "./loaded.ts";
 import { mixedPvs } from "./pvs.ts";
 import { somebody, threeNodes, type TestServer } from "./server.ts";
 
@@ -302,11 +303,7 @@ function noted(server: TestServer): void {
 /** Opens a view and waits until everything in it is drawn. */
 async function open(page: Page, url: string): Promise<void> {
   await page.goto(url);
-  await page.waitForFunction(() => {
-    const notes = [...document.querySelectorAll("#legend [data-pv] .note")];
-    const isBusy = document.querySelector("#view")!.getAttribute("aria-busy") !== "false";
-    return !isBusy && notes.length > 0 && notes.every((note) => !note.textContent!.startsWith("loading"));
-  });
+  await loaded(page);
   await page.evaluate(async () => {
     for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
   });
