@@ -312,10 +312,13 @@ test("by touch a row that is held is marked, then taps mark more, and one that i
   const row = (index: number) => phone.locator(`.samples-grid [data-row="${index}"]`);
   const touch = (type: "touchStart" | "touchMove" | "touchEnd", x = 0, y = 0) =>
     finger.send("Input.dispatchTouchEvent", { type, touchPoints: type === "touchEnd" ? [] : [{ x, y }] });
-  const middle = async (index: number) => {
-    const { x, y, width, height } = (await row(index).boundingBox())!;
-    return [x + width / 2, y + height / 2] as const;
-  };
+  // In one step: rows are drawn anew while a test looks for them.
+  const middle = (index: number) =>
+    phone.evaluate((index) => {
+      const found = document.querySelector(`.samples-grid [data-row="${index}"]`)!;
+      const { x, y, width, height } = found.getBoundingClientRect();
+      return [x + width / 2, y + height / 2] as const;
+    }, index);
   const hold = async (index: number) => {
     await touch("touchStart", ...(await middle(index)));
     await row(index).and(phone.locator(".is-active")).waitFor();
