@@ -86,9 +86,14 @@ function withMethod(line: ListLine, given: string[]): ListLine {
 /** Longer patterns the archiver does not take; and an address has room for no more. */
 export const PATTERN_MAX = 1500;
 
+/** A regular expression that fits this text alone. */
+export function literal(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+}
+
 /** What fits these names and no others. */
 export function patternOf(names: string[]): string {
-  return `~^(${names.map((name) => name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("|")})$`;
+  return `~^(${names.map(literal).join("|")})$`;
 }
 
 /** The names in parts whose patterns are short enough. */

@@ -13,7 +13,7 @@ import {
 import { formatValue, kindOf, severityOf } from "./decode.ts";
 import { h } from "./dom.ts";
 import { recent, starred, turnStar } from "./kept_names.ts";
-import { inParts, patternOf } from "./list.ts";
+import { inParts, literal, patternOf } from "./list.ts";
 import { findNotes, findViews, firstLine, type Note, type SavedView } from "./memos.ts";
 import { checkFormula } from "./formula.ts";
 import { lackElement, missingText } from "./missing.ts";
@@ -216,7 +216,7 @@ export class Search {
       h(
         "div",
         { class: "foot" },
-        h("span", { class: "found-count", role: "status" }, count),
+        h("span", { class: "found-count", role: "status" }, count, h("span", { class: "found-marks" })),
         h("span", { class: "found-keys" }, findWords.keys),
         this.viewsButton(),
         this.archiveButton(""),
@@ -245,9 +245,7 @@ export class Search {
     if (!button) return;
     button.hidden = size === 0;
     button.textContent = findWords.plot(size);
-    const count = this.popup.querySelector(".found-count")!;
-    const told = count.textContent!.replace(/, [\d,]+ marked$/, "");
-    count.textContent = size > 0 ? `${told}, ${findWords.marked(size)}` : told;
+    this.popup.querySelector(".found-marks")!.textContent = size > 0 ? `, ${findWords.marked(size)}` : "";
   }
 
   private turnMark(index: number): void {
@@ -540,10 +538,7 @@ function underlined(text: string, match: string): (string | HTMLElement)[] {
   if (isPattern(match)) return [text];
   const sought = match.split(/\s+/).filter(Boolean);
   if (sought.length === 0) return [text];
-  const any = new RegExp(
-    `(${sought.map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("|")})`,
-    "i",
-  );
+  const any = new RegExp(`(${sought.map(literal).join("|")})`, "i");
   return text.split(any).map((part, i) => (i % 2 === 1 ? h("u", {}, part) : part));
 }
 
