@@ -9,7 +9,7 @@
 //! was away say, came behind the mark, and is taken the next time.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -42,7 +42,8 @@ pub type Lacking = fn(SampleStream, SampleStream) -> SampleStream;
 pub struct Days {
     /// How long a day is.
     pub length: Duration,
-    /// So long after its end a day is merged, as some samples come late; and so long the copy has it still, for answers that began before.
+    /// How long after its end a day is merged, as some samples come late, and how long the copy keeps it after that, for answers that began
+    /// before.
     pub grace: Duration,
     /// What one lacks of what the other has.
     pub lacking: Lacking,
@@ -57,7 +58,7 @@ impl Days {
     }
 }
 
-/// What a shard has by now of its copy, which is to give it up.
+/// What a shard has taken over from its copy, which is to give it up.
 #[derive(Debug)]
 struct Taken {
     since: Instant,
@@ -67,7 +68,7 @@ struct Taken {
     pvs: Vec<PvId>,
 }
 
-/// What was taken over of copies, by the shards that are open here.
+/// What the shards that are open here have taken over from their copies.
 #[derive(Debug, Default)]
 pub(crate) struct Merging(Mutex<BTreeMap<u32, Taken>>);
 
@@ -127,22 +128,20 @@ impl Whole {
         go_on: &dyn Fn() -> bool,
     ) -> Result<(), DirectoryError> {
         let before = days.over(now);
-        if self.due(copy, before, go_on)?.is_empty() {
+        if self.due(copy, before, go_on).next().transpose()?.is_none() {
             return Ok(());
         }
         let here = |open: &Open| open.curator.mark(before).map(|mark| (open.epoch, mark));
         let read = |answer| if let Answer::Marked(row) = answer { Some((row.epoch, row.mark())) } else { None };
         let (epoch, mark) = self.board.at(copy, here, || Question::Mark(copy, before.nanos()), read)?;
         let mut intake = open.curator.import(IMPORT, &by(now))?;
-        let hidden = intake.takes_over()?;
+        let hidden: BTreeSet<PvId> = intake.takes_over()?.into_iter().chain(mark.hidden.iter().copied()).collect();
         let (mut pvs, mut is_some, mut damage) = (Vec::new(), false, None);
-        // What came meanwhile is behind the mark, what there is now is before it.
-        for (pv, extent) in self.due(copy, before, go_on)? {
-            if !go_on() {
-                return Ok(()); // this node ends; another one begins anew
-            }
-            // Of what is hidden nobody knows what the other lacks: it waits until it is shown again, or purged.
-            if hidden.contains(&pv) || mark.hidden.contains(&pv) || open.directory.entry(pv).is_none() {
+        // The mark comes first: a sample that the copy gets from now on lies behind it, and stays there.
+        for due in self.due(copy, before, go_on) {
+            let (pv, extent) = due?;
+            // Nobody can read what is hidden, and so nobody knows whether the shard lacks it: the PV waits until it is shown again, or purged.
+            if hidden.contains(&pv) || open.directory.entry(pv).is_none() {
                 continue;
             }
             let mut put = |record| intake.append(&[(pv, record)]);
@@ -154,6 +153,9 @@ impl Whole {
                 Ok(None) => damage = Some(pv),
                 Err(error) => return Err(error),
             }
+        }
+        if !go_on() {
+            return Ok(()); // this node ends; another one begins anew
         }
         if is_some {
             // It is never verified: what comes under the same name again is something else that was not lacking before, and is entered.
@@ -169,27 +171,22 @@ impl Whole {
         damage.map_or(Ok(()), |pv| Err(not_now(damaged(pv))))
     }
 
-    /// The PVs of which a copy has something that is older than this, with when it begins.
+    /// The PVs of which a copy has something that is older than this, with when it begins: each is looked at when it is its turn, while `go_on` says so.
     fn due(
         &self,
         copy: u32,
         before: Timestamp,
         go_on: &dyn Fn() -> bool,
-    ) -> Result<Vec<(PvId, Extent)>, DirectoryError> {
+    ) -> impl Iterator<Item = Result<(PvId, Extent), DirectoryError>> {
         let names = self.board.list(copy, |list| list.names()).unwrap_or_default();
         let mut pvs: Vec<PvId> = names.iter().map(|named| named.pv).collect();
         pvs.sort_unstable();
         pvs.dedup(); // some have several names
-        let mut due = Vec::new();
-        for pv in pvs {
-            if !go_on() {
-                return Ok(Vec::new());
-            }
-            let Some(twin) = global(copy, pv) else { continue };
-            let extent = self.extent(Key::Number(twin)).map_err(away)?;
-            due.extend(extent.filter(|extent| extent.first < before).map(|extent| (pv, extent)));
-        }
-        Ok(due)
+        pvs.into_iter().take_while(|_| go_on()).filter_map(move |pv| {
+            let extent = self.extent(Key::Number(global(copy, pv)?)).map_err(away).transpose()?;
+            let is_due = |extent: &Extent| extent.first < before;
+            extent.map(|extent| Some(extent).filter(is_due).map(|extent| (pv, extent))).transpose()
+        })
     }
 
     /// Takes over what the copy alone has of a PV, and gives how many samples that is; none if something of it cannot be read.

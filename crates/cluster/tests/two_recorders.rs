@@ -19,9 +19,9 @@ use std::{
 };
 
 use archive::{
-    AddRequest, Added, By, Change, Copies, Curator, DataFate, Directory, DirectoryError, Fault, FieldName, Key, Method,
-    Mirror, Mirrored, Names, OldName, Orders, Policies, Protocol, PvEntry, PvId, PvName, PvSettings, PvState, Record,
-    Roster, Rules, Sink, Source, SourceError,
+    AddRequest, Added, By, Change, Copies, Curator, DataFate, Deletion, Directory, DirectoryError, Fault, FieldName,
+    Key, Method, Mirror, Mirrored, Names, OldName, Orders, Policies, Protocol, PvEntry, PvId, PvName, PvSettings,
+    PvState, Record, Roster, Rules, Sink, Source, SourceError,
 };
 use cluster::{
     Board, Claims, CopiesOfShards, Days, Follows, Held, Open, Pairs, Parts, Peers, Placement, Plan, SiteTokens, Whole,
@@ -892,6 +892,30 @@ fn with_a_hole(updates: u64) -> World {
     world
 }
 
+/// Both steps of a merge: all of the first PV is read as before, and the copy has only what the day that is not over has.
+fn is_merged(world: &mut World, all: &[u64]) {
+    (0..2).for_each(|_| assert_eq!(world.merge_days(), []));
+    let pv = global(0, PvId(0)).unwrap();
+    assert_eq!((numbers(world, pv), of_copy(world, 0)), (all.to_vec(), vec![30, 32, 34]));
+}
+
+/// Deletes a range of the first PV. Gives the deletion, and what can be read of the PV without it and with it.
+fn delete_some(world: &World) -> (Deletion, Vec<u64>, Vec<u64>) {
+    let (whole, pv) = (Whole::new(world.board.clone()), global(0, PvId(0)).unwrap());
+    let all = numbers(world, pv);
+    let range = TimeRange::new(at(120), at(170)).unwrap();
+    let deletion = Curator::delete_range(&whole, pv, range, &by(world.now().nanos())).unwrap();
+    let left = all.iter().copied().filter(|number| !(12..17).contains(number)).collect();
+    (deletion, left, all)
+}
+
+/// Takes that back.
+fn restore(world: &World, deletion: &Deletion, all: &[u64]) {
+    let whole = Whole::new(world.board.clone());
+    Curator::restore_range(&whole, deletion.number, &by(world.now().nanos() + 1)).unwrap();
+    assert_eq!(numbers(world, deletion.pv), all);
+}
+
 #[test]
 fn what_the_copy_alone_has_of_a_day_is_in_the_shard_alone_when_the_day_is_over() {
     let mut world = with_a_hole(35);
@@ -935,38 +959,26 @@ fn what_comes_to_the_copy_behind_the_mark_is_not_given_up_with_the_day() {
 #[test]
 fn what_is_hidden_waits_at_the_copy_until_it_is_shown_again() {
     let mut world = with_a_hole(35);
-    let (whole, pv) = (Whole::new(world.board.clone()), global(0, PvId(0)).unwrap());
-    let all = numbers(&world, pv);
-    let range = TimeRange::new(at(120), at(170)).unwrap();
-    let deleted = Curator::delete_range(&whole, pv, range, &by(world.now().nanos())).unwrap();
-    let left: Vec<u64> = all.iter().copied().filter(|number| !(12..17).contains(number)).collect();
+    let (deletion, left, all) = delete_some(&world);
     let of_copy_left = of_copy(&world, 0);
     (0..2).for_each(|_| assert_eq!(world.merge_days(), []));
-    assert_eq!((numbers(&world, pv), of_copy(&world, 0)), (left, of_copy_left), "nothing is given up of it");
+    assert_eq!((numbers(&world, deletion.pv), of_copy(&world, 0)), (left, of_copy_left), "nothing is given up of it");
     assert_eq!(of_copy(&world, 1), [31, 33, 35], "of the other PV all that is past is");
-    Curator::restore_range(&whole, deleted.number, &by(world.now().nanos() + 1)).unwrap();
-    assert_eq!(numbers(&world, pv), all);
-    (0..2).for_each(|_| assert_eq!(world.merge_days(), []));
-    assert_eq!((numbers(&world, pv), of_copy(&world, 0)), (all, vec![30, 32, 34]));
+    restore(&world, &deletion, &all);
+    is_merged(&mut world, &all);
 }
 
 #[test]
 fn what_is_deleted_between_the_two_steps_is_hidden_of_what_was_taken_over_and_shown_again_with_it() {
     let mut world = with_a_hole(35);
-    let (whole, pv) = (Whole::new(world.board.clone()), global(0, PvId(0)).unwrap());
-    let all = numbers(&world, pv);
     assert_eq!(world.merge_days(), []);
-    let range = TimeRange::new(at(120), at(170)).unwrap();
-    let deleted = Curator::delete_range(&whole, pv, range, &by(world.now().nanos())).unwrap();
-    let left: Vec<u64> = all.iter().copied().filter(|number| !(12..17).contains(number)).collect();
-    assert_eq!(numbers(&world, pv), left);
+    let (deletion, left, all) = delete_some(&world);
+    assert_eq!(numbers(&world, deletion.pv), left);
     let refused = world.merge_days();
     assert!(refused.len() == 1 && refused[0].1.contains("something was deleted meanwhile"), "{refused:?}");
-    assert_eq!(numbers(&world, pv), left);
-    Curator::restore_range(&whole, deleted.number, &by(world.now().nanos() + 1)).unwrap();
-    assert_eq!(numbers(&world, pv), all);
-    (0..2).for_each(|_| assert_eq!(world.merge_days(), []));
-    assert_eq!((numbers(&world, pv), of_copy(&world, 0)), (all, vec![30, 32, 34]));
+    assert_eq!(numbers(&world, deletion.pv), left);
+    restore(&world, &deletion, &all);
+    is_merged(&mut world, &all);
 }
 
 #[test]
@@ -983,6 +995,5 @@ fn an_owner_that_dies_between_the_two_steps_leaves_the_rest_to_the_next() {
     let refused = world.merge_days();
     assert!(refused.len() == 1 && refused[0].1.contains("was marked in epoch"), "{refused:?}");
     assert_eq!(numbers(&world, pv), all);
-    (0..2).for_each(|_| assert_eq!(world.merge_days(), []));
-    assert_eq!((numbers(&world, pv), of_copy(&world, 0)), (all, vec![30, 32, 34]));
+    is_merged(&mut world, &all);
 }

@@ -10,12 +10,17 @@ use crate::merge::is_alike;
 /// Two recorders hear of one update within so long, or it counts as two: circuits may hang for a while, and values may come back.
 pub(crate) const APART_MAX: Duration = Duration::from_secs(10);
 /// What is remembered takes no more than that, and of more the oldest is forgotten.
-const SAMPLES_MAX: usize = 4096;
-const BYTES_MAX: usize = 16 << 20;
+pub(crate) const SAMPLES_MAX: usize = 4096;
+pub(crate) const BYTES_MAX: usize = 16 << 20;
 
 /// Whether the time of a sample is that of its arrival.
 pub(crate) fn is_arrival(sample: &Sample) -> bool {
     sample.stamp.is_some_and(|stamp| stamp.quality != Quality::Backward)
+}
+
+/// Whether two arrivals of different recorders may be of one update.
+pub(crate) fn is_one_update(one: &Sample, other: &Sample) -> bool {
+    one.stamp == other.stamp && is_alike(one, other)
 }
 
 /// Whether there is one among these rows.
@@ -43,9 +48,7 @@ impl Arrivals {
     pub(crate) fn is_told(&mut self, by: usize, sample: &Sample) -> bool {
         let since = sample.time.saturating_sub(APART_MAX);
         self.forget(|arrival| arrival.sample.time <= since);
-        let same = |arrival: &&mut Arrival| {
-            !arrival.by.contains(&by) && arrival.sample.stamp == sample.stamp && is_alike(&arrival.sample, sample)
-        };
+        let same = |arrival: &&mut Arrival| !arrival.by.contains(&by) && is_one_update(&arrival.sample, sample);
         if let Some(arrival) = self.recent.iter_mut().find(same) {
             arrival.by.push(by);
             return true;

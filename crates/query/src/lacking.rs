@@ -11,18 +11,9 @@ use archive::{SampleStream, SourceError};
 use sample::{Batch, Sample, Timestamp};
 
 use crate::{
-    arrivals::{APART_MAX, is_arrival},
-    merge::is_alike,
+    arrivals::{APART_MAX, BYTES_MAX, SAMPLES_MAX, is_arrival, is_one_update},
+    merge::{BATCH_BYTES_MAX, BATCH_ROWS_MAX, is_alike},
 };
-
-/// No more arrivals wait for their like, and of no more bytes: of more the oldest counts as the only one.
-const WAITING_MAX: usize = 4096;
-/// See `WAITING_MAX`.
-const WAITING_BYTES_MAX: usize = 16 << 20;
-/// A batch of what is lacking has so many rows at most, or so many bytes and one row more.
-const BATCH_ROWS_MAX: usize = 8192;
-/// See `BATCH_ROWS_MAX`.
-const BATCH_BYTES_MAX: usize = 1 << 20;
 
 /// The samples that `other` has and `own` lacks, in about the order of time. Of two arrivals of one update that of `own` stays, whichever
 /// was first. `own` is to reach twenty seconds further to both sides than `other`. Behind an error nothing more comes.
@@ -32,8 +23,7 @@ pub fn lacking(own: SampleStream, other: SampleStream) -> SampleStream {
         other: Rows::of(other),
         own_arrivals: Waiting::default(),
         waiting: Waiting::default(),
-        lacking: VecDeque::new(),
-        lacking_bytes: 0,
+        lacking: Waiting::default(),
         is_over: false,
     })
 }
@@ -75,7 +65,7 @@ impl Rows {
     }
 }
 
-/// Arrivals that have found no like yet, the oldest first.
+/// Samples in a row, and what their values take.
 #[derive(Default)]
 struct Waiting {
     samples: VecDeque<Sample>,
@@ -88,35 +78,37 @@ impl Waiting {
         self.samples.push_back(sample);
     }
 
+    /// Takes the first if this says so.
+    fn take_first_if(&mut self, is_wanted: impl FnOnce(&mut Sample) -> bool) -> Option<Sample> {
+        let first = self.samples.pop_front_if(is_wanted)?;
+        self.bytes -= first.value.byte_size();
+        Some(first)
+    }
+
     /// Takes the one that arrived because of the same update, if there is one.
     fn take_like(&mut self, sample: &Sample) -> Option<Sample> {
-        let like = |other: &Sample| other.stamp == sample.stamp && is_alike(other, sample);
-        let found = self.samples.iter().position(like)?;
+        let found = self.samples.iter().position(|other| is_one_update(other, sample))?;
         let found = self.samples.remove(found)?;
         self.bytes -= found.value.byte_size();
         Some(found)
     }
 
-    /// Takes the oldest if none that comes at that time can be its like, or there are too many.
+    /// Takes the oldest if no sample of that time can be its like, or if too many wait: it counts as an update that one recorder alone heard.
     fn take_old(&mut self, time: Timestamp) -> Option<Sample> {
-        let is_too_much = self.samples.len() > WAITING_MAX || self.bytes > WAITING_BYTES_MAX;
-        let oldest =
-            self.samples.pop_front_if(|oldest| is_too_much || oldest.time <= time.saturating_sub(APART_MAX))?;
-        self.bytes -= oldest.value.byte_size();
-        Some(oldest)
+        let is_too_much = self.samples.len() > SAMPLES_MAX || self.bytes > BYTES_MAX;
+        self.take_first_if(|oldest| is_too_much || oldest.time <= time.saturating_sub(APART_MAX))
     }
 }
 
 struct Lacking {
     own: Rows,
     other: Rows,
-    /// Own arrivals that the other one may have later.
+    /// Own arrivals that the other one may have later, the oldest first.
     own_arrivals: Waiting,
-    /// Arrivals of the other one that may be own ones later.
+    /// Arrivals of the other one that may be own ones later, the oldest first.
     waiting: Waiting,
-    /// What is certainly lacking, and not given out yet.
-    lacking: VecDeque<Sample>,
-    lacking_bytes: usize,
+    /// Samples that `own` certainly lacks and that have not been given out yet.
+    lacking: Waiting,
     is_over: bool,
 }
 
@@ -127,7 +119,7 @@ impl Lacking {
         let Some(time) = own.into_iter().chain(other).min() else { return Ok(false) };
         while self.own_arrivals.take_old(time).is_some() {}
         while let Some(alone) = self.waiting.take_old(time) {
-            self.lack(alone);
+            self.lacking.put(alone);
         }
         let mut own = self.own.at(time)?;
         let mut left = Vec::new();
@@ -141,7 +133,7 @@ impl Lacking {
         }
         for sample in left {
             if !is_arrival(&sample) {
-                self.lack(sample);
+                self.lacking.put(sample);
             } else if self.own_arrivals.take_like(&sample).is_none() {
                 self.waiting.put(sample);
             }
@@ -154,22 +146,13 @@ impl Lacking {
         Ok(true)
     }
 
-    fn lack(&mut self, sample: Sample) {
-        self.lacking_bytes += sample.value.byte_size();
-        self.lacking.push_back(sample);
-    }
-
-    /// What is certainly lacking, as far as it has one type.
+    /// The next samples that `own` lacks, as many as have one type.
     fn batch(&mut self) -> Option<Batch> {
-        let mut batch = Batch::of(&self.lacking.pop_front()?);
+        let mut batch = Batch::of(&self.lacking.take_first_if(|_| true)?);
         while batch.len() < BATCH_ROWS_MAX
             && batch.byte_size() < BATCH_BYTES_MAX
-            && let Some(next) = self.lacking.front()
-            && batch.push(next)
-        {
-            self.lacking.pop_front();
-        }
-        self.lacking_bytes = self.lacking.iter().map(|sample| sample.value.byte_size()).sum();
+            && self.lacking.take_first_if(|next| batch.push(next)).is_some()
+        {}
         Some(batch)
     }
 }
@@ -178,17 +161,17 @@ impl Iterator for Lacking {
     type Item = Result<Batch, SourceError>;
 
     fn next(&mut self) -> Option<Result<Batch, SourceError>> {
-        while !self.is_over && self.lacking.len() < BATCH_ROWS_MAX && self.lacking_bytes < BATCH_BYTES_MAX {
+        while !self.is_over && self.lacking.samples.len() < BATCH_ROWS_MAX && self.lacking.bytes < BATCH_BYTES_MAX {
             match self.look() {
                 Ok(true) => {}
                 Ok(false) => {
                     self.is_over = true;
                     let alone = mem::take(&mut self.waiting);
-                    alone.samples.into_iter().for_each(|sample| self.lack(sample));
+                    alone.samples.into_iter().for_each(|sample| self.lacking.put(sample));
                 }
                 Err(error) => {
                     self.is_over = true;
-                    self.lacking.clear();
+                    self.lacking = Waiting::default();
                     return Some(Err(error));
                 }
             }

@@ -18,9 +18,9 @@ use crate::{
 };
 
 /// No batch has more rows.
-const BATCH_ROWS_MAX: usize = 8192;
+pub(crate) const BATCH_ROWS_MAX: usize = 8192;
 /// A batch that has reached so many bytes is given out.
-const BATCH_BYTES_MAX: usize = 1 << 20;
+pub(crate) const BATCH_BYTES_MAX: usize = 1 << 20;
 
 /// Who gives samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
