@@ -559,7 +559,7 @@ export class SamplesPanel {
   private turn(index: number): void {
     const marked = new Set(this.marked);
     if (!marked.delete(index)) marked.add(index);
-    // What is held, or pressed with Shift, next goes from the row that was marked last.
+    // The next row that is held, or pressed with Shift, marks all from the row that was marked last.
     this.anchor = [...marked].at(-1) ?? index;
     this.mark([...marked]);
   }

@@ -24,7 +24,7 @@ interface Placed {
   pv: string;
   /** Where it stands in the plot. */
   at: Instant;
-  /** So many seconds earlier it was, where that is of another time. */
+  /** How many seconds before that it was recorded; 0 where the plot shows it at its own time. */
   earlier: number;
 }
 

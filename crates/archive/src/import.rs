@@ -21,8 +21,8 @@ pub trait Intake: Send {
     /// What a part brought that was entered before; none: it is to be imported.
     fn part(&self, part: &str) -> Result<Option<ImportedPart>, DirectoryError>;
 
-    /// What comes from now on until the end of the part was recorded before: whatever is deleted meanwhile is deleted of it as well, so
-    /// that such a part is refused. Gives the PVs of which something is hidden already.
+    /// Says that another archive recorded what comes from now on until the end of the part. The part is refused if anything is deleted
+    /// meanwhile, as it would bring that back. Gives the PVs of which something is hidden already.
     fn takes_over(&mut self) -> Result<Vec<PvId>, DirectoryError> {
         let message = "nothing of another recorder can be taken over here".to_owned();
         Err(DirectoryError { fault: Fault::Failed, message })

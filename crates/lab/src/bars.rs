@@ -153,7 +153,7 @@ const RETRIEVAL: &[Bar] = &[
     less("hostile x10000", "memory of a hostile client", 256.0, 64.0),
 ];
 
-/// Of each scenario of Table 3.
+/// Bars that each scenario of Table 3 has.
 const TABLE3: &[Bar] = &[
     more("AAPS", "one client", 450.0, 700.0),
     more("AAPS", "100 : 10 clients", 0.9, 1.0),

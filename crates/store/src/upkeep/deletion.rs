@@ -50,7 +50,7 @@ impl Writer {
         }
         engine.change(|_, change| {
             hiding.of.number = engine.catalog.next_deletion()?;
-            // What was taken over a moment ago was readable elsewhere before, and is meant as well.
+            // The order is also for what this archive took over a moment ago: until then another one gave it to readers.
             hiding.below = hiding.below.max(engine.taken_over_below.load(Relaxed));
             let record = hiding.line(Action::RangeDeleted, name.to_string(), by);
             change.audit.push(AuditRecord { samples, bytes, ..record });

@@ -320,7 +320,7 @@ fn a_follower_knows_what_stands_before_a_damaged_row() {
     }
 }
 
-/// So long an owner waits to be relieved by the next one.
+/// How long an owner waits to be relieved by the next one.
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// An owner that has shipped ten samples of a PV, and the next one, of which it does not know yet.
