@@ -144,7 +144,10 @@ test("a wrong name gets those that may have been meant, and Enter looks for one 
   await page.goto(base);
   await find("lab:temq1");
   await page.locator("#found .found-head").getByText("Did you mean").waitFor();
-  await page.locator("#found").getByText("No archived PV matches “lab:temq1”").waitFor();
+  const hint = page.locator("#found").getByText("No archived PV matches “lab:temq1”");
+  const box = await hint.boundingBox();
+  const popup = await page.locator("#found").boundingBox();
+  assert.ok(box!.x + box!.width <= popup!.x + popup!.width, "all of it stands within the list");
   await page.keyboard.press("Enter");
   await page.locator('#found[data-match="LAB:TEMP1"] [data-pv="LAB:TEMP1"]').waitFor();
   await page.keyboard.press("Enter");
