@@ -267,6 +267,8 @@ export class TestServer {
     const isAppliance = url.pathname.startsWith("/mgmt/bpl/");
     if (this.down && (isApi || isAppliance)) return void request.socket.destroy();
     if (this.delay > 0 && isApi) await new Promise((resolve) => setTimeout(resolve, this.delay));
+    // Whoever asked may have gone meanwhile: a stream for nobody would never end.
+    if (response.destroyed) return;
     if (isApi && this.missing.length > 0)
       response.setHeader(
         "pvark-incomplete",
