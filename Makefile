@@ -4,7 +4,7 @@ export PVARK := $(CARGO_TARGET_DIR)/release/pvark
 PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest -rs
 
-.PHONY: help setup demo cluster-demo run build with-clusters check test test-cargo build-tests build-tested cluster cluster-faults ui journeys golden fuzz crash numbers figures ess retrieval keycloak clean
+.PHONY: help setup demo cluster-demo run build with-clusters check test test-cargo build-tests build-tested cluster cluster-load cluster-faults ui journeys golden fuzz crash numbers figures ess retrieval keycloak clean
 
 help: ## list the tasks
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
@@ -54,6 +54,10 @@ build-tested: setup
 cluster: setup with-clusters ## what concerns several nodes, on three real nodes of Cassandra, some of which are killed (Java 17 and mvn; ten minutes)
 	tools/cassandra.sh with 3 sh -c "cargo test -p cql --test cassandra && $(PYTEST) tests/system/test_cluster.py tests/system/test_cluster_cql.py"
 	PVARK_CASSANDRA_AUTHENTICATOR=PasswordAuthenticator tools/cassandra.sh with 1 $(PYTEST) tests/system/test_cluster_password.py
+
+cluster-load: setup with-clusters ## 25,000 PVs once a second on three nodes and three of Cassandra, MINUTES=10, KILLS=20: figures beside their bars
+	cargo build --release -p lab --bins
+	PVARK_LOAD_MINUTES=$(or $(MINUTES),10) PVARK_LOAD_KILLS=$(or $(KILLS),20) tools/cassandra.sh with 3 $(PYTEST) -s tests/system/test_cluster_load.py
 
 cluster-faults: setup with-clusters ## three nodes on three of Cassandra while these are killed, paused, cut off and filled, MINUTES=60; every update is accounted for
 	PVARK_FAULT_MINUTES=$(or $(MINUTES),60) tools/apart.sh tools/cassandra.sh with 3 $(PYTEST) -s tests/system/test_cluster_faults.py

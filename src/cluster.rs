@@ -34,7 +34,7 @@ use cluster::{
 use query::Query;
 use remote::{Listener, Offered};
 use service::{Behind, Service};
-use shared::{Shared, Swapped, settle};
+use shared::{Counted, Shared, Swapped, settle};
 use store::{Follower, disk::RealDisk};
 use web::Serve;
 
@@ -62,6 +62,8 @@ const MESSAGES_BYTES_MIN: usize = 64 << 20;
 const EACH: Duration = Duration::from_secs(1);
 /// A token that was made or revoked at another node is known here within so many seconds.
 const TOKENS_EACH: u64 = 5;
+/// A shared store is asked so often how it is set up.
+const CAVEATS_EACH: Duration = Duration::from_secs(300);
 /// Before clients are answered, the lists of PVs of all shards are waited for so long.
 const LISTS_READ_WITHIN: Duration = Duration::from_secs(5);
 /// Whoever was started with the name of a node that lives is told so within this time.
@@ -78,8 +80,8 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
         StopSignal::on_signals()?
     };
     let listener = config.nodes.ok_or("[cluster] needs [nodes]")?;
-    let shared = backend::open(cluster.shared.clone())?;
-    join(&*shared, &cluster)?;
+    let counted = joined(&cluster)?;
+    let shared: Arc<dyn Shared> = counted.clone();
     let format = reads_format(&*shared)?;
     let run = listener.run;
     is_alone(&*shared, &cluster.node)?;
@@ -110,9 +112,9 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
         };
         Listener::start(listener, offered)? // shards here → other nodes
     };
-    let operator = Arc::new(NodeOperator::new(board.clone(), answers_to_nodes, shared.clone()));
-    let node = Node::new(board.clone(), shared, first_beat(&cluster, run), leaving);
-    let at_work = AtWork::begin(node, &board, &shards, &folders, days(cluster.merge_each))?;
+    let operator = Arc::new(NodeOperator::new(board.clone(), answers_to_nodes, counted));
+    let node = Node::new(board.clone(), shared.clone(), first_beat(&cluster, run), leaving);
+    let at_work = AtWork::begin(node, &board, &shards, &folders, days(cluster.merge_each), shared)?;
 
     let (policies, identity) = (config.web.policies.clone(), config.web.appliance.identity.clone());
     let service = Service::new(behind(&whole, operator), policies, identity);
@@ -266,6 +268,13 @@ fn reads_format(shared: &dyn Shared) -> Result<u32, Failure> {
         )
         .into()),
     }
+}
+
+/// The shared store, which knows of which cluster it is from here on.
+fn joined(cluster: &ClusterConfig) -> Result<Arc<Counted>, Failure> {
+    let shared = Counted::new(backend::open(cluster.shared.clone())?);
+    join(&shared, cluster)?;
+    Ok(Arc::new(shared))
 }
 
 /// Says to the shared store which cluster this is, or hears which one it has.
@@ -425,6 +434,23 @@ fn merging(whole: Whole, days: Days, ends: Arc<AtomicBool>) -> Box<dyn FnMut(boo
     })
 }
 
+/// Asks the shared store now and then whether it keeps what it takes.
+fn doubting(shared: Arc<dyn Shared>, board: Arc<Board>) -> Box<dyn FnMut(bool) + Send> {
+    let mut asked: Option<Instant> = None;
+    Box::new(move |is_last| {
+        if is_last || asked.is_some_and(|asked| asked.elapsed() < CAVEATS_EACH) {
+            return;
+        }
+        match shared.caveats() {
+            Ok(caveats) => {
+                board.is_kept_with(caveats);
+                asked = Some(Instant::now());
+            }
+            Err(error) => tracing::debug!("how the shared store is set up is not known: {error}"),
+        }
+    })
+}
+
 /// The threads of a node.
 struct AtWork {
     ends: Arc<AtomicBool>,
@@ -439,6 +465,7 @@ impl AtWork {
         shards: &Arc<NodeShards>,
         folders: &Arc<Folders>,
         days: Days,
+        shared: Arc<dyn Shared>,
     ) -> std::io::Result<AtWork> {
         let ends = Arc::new(AtomicBool::new(false));
         let spawn = |name: &str, mut turn: Box<dyn FnMut(bool) + Send>| {
@@ -491,6 +518,7 @@ impl AtWork {
                 }
             }),
         )?;
+        let doubts = spawn("caveats", doubting(shared, board.clone()))?;
         let merged = board.clone();
         let (board, folders) = (board.clone(), folders.clone());
         let offer = spawn(
@@ -502,7 +530,7 @@ impl AtWork {
             }),
         )?;
         let merge = spawn("days of copies", merging(Whole::new(merged), days, ends.clone()))?;
-        Ok(AtWork { ends, node: turns, others: vec![follow, figures, offer, merge] })
+        Ok(AtWork { ends, node: turns, others: vec![follow, figures, doubts, offer, merge] })
     }
 
     fn end(self) {

@@ -1,5 +1,6 @@
 #!/bin/bash
-# A Cassandra cluster of a few nodes on loopback, for tests: up [NODES] | kill NODE | start NODE | down | with NODES COMMAND… (up, the command, down).
+# A Cassandra cluster of a few nodes on loopback, for tests: up [NODES] | kill NODE | start NODE | replace NODE (a dead one, by one that has
+# nothing) | tool NODE ARGUMENTS… (nodetool) | down | with NODES COMMAND… (up, the command, down).
 # Needs mvn and Java 17. The command finds the nodes in PVARK_CQL. With PVARK_CASSANDRA_AUTHENTICATOR=PasswordAuthenticator they want passwords.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -55,8 +56,8 @@ commitlog_directory: $folder/commitlog
 saved_caches_directory: $folder/saved_caches
 hints_directory: $folder/hints
 cdc_raw_directory: $folder/cdc_raw
-commitlog_sync: periodic
-commitlog_sync_period: 10000ms
+commitlog_sync: group
+commitlog_sync_group_window: 10ms
 commitlog_segment_size: 32MiB
 seed_provider:
   - class_name: org.apache.cassandra.locator.SimpleSeedProvider
@@ -95,22 +96,28 @@ process() { # node
     [ -e "$pid" ] && grep -qs "$root" "/proc/$(cat "$pid")/cmdline" && cat "$pid"
 }
 
-start() { # node
-    local folder=$root/node$1 options=() part
-    if process "$1" >/dev/null; then
-        echo "cassandra: node $1 runs already" >&2
-        return
-    fi
-    # One that was killed keeps what it was told at first.
-    [ -e "$folder/conf/cassandra.yaml" ] || configure "$1"
+opened() { # adds to options what Cassandra and its tools need of Java
+    local part
     for part in $(printf 'java.base/%s ' $base) $others; do
         options+=(--add-exports "$part=ALL-UNNAMED" --add-opens "$part=ALL-UNNAMED")
     done
+}
+
+start() { # node, and what else Java is told
+    local folder=$root/node$1 options=() node=$1
+    shift
+    if process "$node" >/dev/null; then
+        echo "cassandra: node $node runs already" >&2
+        return
+    fi
+    # One that was killed keeps what it was told at first.
+    [ -e "$folder/conf/cassandra.yaml" ] || configure "$node"
+    opened
     : > "$folder/log"
-    setsid java "${options[@]}" -javaagent:"$(ls "$root"/lib/jamm-*.jar)" -Xms512M -Xmx512M -XX:MaxDirectMemorySize=512M \
+    setsid java "${options[@]}" "$@" -javaagent:"$(ls "$root"/lib/jamm-*.jar)" -Xms512M -Xmx512M -XX:MaxDirectMemorySize=512M \
         -XX:+UseG1GC -Xss512k -Djdk.attach.allowAttachSelf=true "-Dcassandra.config=file://$folder/conf/cassandra.yaml" \
         -Dlogback.configurationFile=logback.xml "-Dcassandra.storagedir=$folder" "-Dcassandra.logdir=$folder" \
-        "-Dcassandra.jmx.local.port=7${1}99" -Dcassandra-foreground=yes "-Djava.library.path=$root/lib" \
+        "-Dcassandra.jmx.local.port=7${node}99" -Dcassandra-foreground=yes "-Djava.library.path=$root/lib" \
         -Dio.netty.tryReflectionSetAccessible=true -Dcassandra.ring_delay_ms=2000 -Dcassandra.consistent.rangemovement=false \
         -Dcassandra.skip_wait_for_gossip_to_settle=0 -cp "$folder/conf:$root/lib/*" \
         org.apache.cassandra.service.CassandraDaemon >> "$folder/log" 2>&1 < /dev/null &
@@ -118,13 +125,31 @@ start() { # node
     local waited=0
     until grep -q "Starting listening for CQL" "$folder/log"; do
         if ! kill -0 "$(cat "$folder/pid")" 2>/dev/null || [ $((waited += 1)) -gt 300 ]; then
-            echo "cassandra: node $1 does not start; the end of its log:" >&2
+            echo "cassandra: node $node does not start; the end of its log:" >&2
             tail -n 20 "$folder/log" >&2 # the folder goes when the others are ended
             exit 1
         fi
         sleep 1
     done
-    echo "cassandra: node $1 listens on 127.0.0.$1:9042 after $waited s" >&2
+    echo "cassandra: node $node listens on 127.0.0.$node:9042 after $waited s" >&2
+}
+
+# A dead node whose disk is lost: another one takes its place, and fetches from the others what it had.
+replace() { # node
+    if process "$1" >/dev/null; then
+        echo "cassandra: node $1 lives: kill it first" >&2
+        exit 1
+    fi
+    rm -r "$root/node$1"
+    start "$1" "-Dcassandra.replace_address_first_boot=127.0.0.$1"
+}
+
+tool() { # node, the arguments of nodetool
+    local options=() node=$1
+    shift
+    opened
+    java "${options[@]}" -Xmx128M "-Dcassandra.storagedir=$root/node$node" -Dlogback.configurationFile=none -cp "$root/lib/*" \
+        org.apache.cassandra.tools.NodeTool -h 127.0.0.1 -p "7${node}99" "$@"
 }
 
 up() {
@@ -162,6 +187,14 @@ kill)
 start)
     start "${2:?which node}"
     ;;
+replace)
+    replace "${2:?which node}"
+    ;;
+tool)
+    : "${2:?which node}"
+    shift
+    tool "$@"
+    ;;
 with)
     nodes=${2:?how many nodes}
     shift 2
@@ -171,7 +204,7 @@ with)
     PVARK_CQL=$(for node in $(seq "$nodes"); do printf '127.0.0.%s:9042 ' "$node"; done) "$@"
     ;;
 *)
-    sed -n '2,3s/^# //p' "$0"
+    sed -n '2,4s/^# //p' "$0"
     exit 2
     ;;
 esac

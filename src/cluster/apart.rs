@@ -93,4 +93,8 @@ impl<S: Shared + 'static> Shared for Apart<S> {
     fn beats(&self) -> Result<Vec<(String, Vec<u8>)>> {
         self.call(|shared| shared.beats())
     }
+
+    fn caveats(&self) -> Result<Vec<String>> {
+        self.call(S::caveats)
+    }
 }

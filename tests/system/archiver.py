@@ -22,10 +22,14 @@ from waiting import wait_for
 ROOT = Path(__file__).parents[2]
 
 
+def target() -> Path:
+    """Where cargo puts what it builds."""
+    return Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
+
+
 def program() -> Path:
     """Where it is: named by the environment, or where cargo puts it."""
-    target = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
-    return Path(os.environ.get("PVARK") or target / "release" / "pvark")
+    return Path(os.environ.get("PVARK") or target() / "release" / "pvark")
 
 
 def clean_environment() -> dict[str, str]:

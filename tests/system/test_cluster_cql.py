@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pvark
 import pytest
-from archiver import ROOT, Pvark
+from archiver import ROOT, Pvark, run_program, target
 from ioc import Ioc
 from ports import free_port
 from three_nodes import NAMES, Cluster, database, store_of
@@ -31,13 +31,21 @@ pytestmark = [
     pytest.mark.timeout(600),
 ]
 
+CASSANDRA = str(ROOT / "tools" / "cassandra.sh")
 PVS = [f"DB{device}:count" for device in range(6)]
 RECORDS = "".join(f'record(calc, "{pv}") {{ field(SCAN, ".1 second") field(CALC, "VAL+1") }}\n' for pv in PVS)
 
 
 def database_node(order: str, node: int) -> None:
-    """Kills or starts a node of the database; a start ends when it takes clients."""
-    subprocess.run([str(ROOT / "tools" / "cassandra.sh"), order, str(node)], check=True, timeout=200)
+    """Kills, starts or replaces a node of the database; a start ends when it takes clients."""
+    subprocess.run([CASSANDRA, order, str(node)], check=True, timeout=300)
+
+
+def nodetool(node: int, *arguments: str) -> str:
+    """What an administrator of Cassandra says to one of its nodes."""
+    done = subprocess.run([CASSANDRA, "tool", str(node), *arguments], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, (arguments, done.stdout, done.stderr)
+    return done.stdout
 
 
 def now() -> np.datetime64:
@@ -133,6 +141,63 @@ def test_without_a_quorum_all_is_recorded_told_and_shipped_when_it_is_back(clust
     cluster.nodes[victim].kill()
     cluster.wait_seated(*(name for name in NAMES if name != victim), node=other)
     wait_for("the others to tell of every count", partial(is_whole, cluster.nodes[other], begin, end), 60, every=0.5)
+
+
+def test_a_node_of_the_database_that_has_lost_its_disk_is_replaced_and_repaired(cluster: Cluster) -> None:
+    """As docs/cluster.md says it: the new one gets what the old one had, so that another one may die after it."""
+    begin = now()
+    time.sleep(3)
+    database_node("kill", 3)
+    time.sleep(3)
+    database_node("replace", 3)
+    try:
+        repaired = nodetool(3, "repair", "-full")
+        assert "finished" in repaired or "completed" in repaired, repaired
+        assert re.search(r"UN\s+127\.0\.0\.3", nodetool(1, "status")), nodetool(1, "status")
+        wait_whole(cluster, begin, now() - np.timedelta64(3, "s"), 60)
+        # Of two copies of each row one is on the new node now.
+        database_node("kill", 2)
+        try:
+            time.sleep(10)
+            assert [name for name, node in cluster.nodes.items() if is_detached(node)] == []
+            wait_whole(cluster, begin, now() - np.timedelta64(3, "s"), 60)
+            done = run_program("check", "--cluster", cluster.nodes["a"].config_path, seconds=120)
+            assert done.returncode == 0, (done.stdout, done.stderr)
+        finally:
+            database_node("start", 2)
+    finally:
+        nodetool(3, "repair", "-full")
+
+
+def test_a_database_that_acknowledges_what_it_has_not_synced_is_told_of(cluster: Cluster) -> None:
+    folder = Path(os.environ.get("PVARK_CASSANDRA") or target() / "cassandra")
+    yaml = folder / "node3" / "conf" / "cassandra.yaml"
+    as_it_was = yaml.read_text()
+    group = "commitlog_sync: group\ncommitlog_sync_group_window: 10ms\n"
+    assert group in as_it_was
+    a = cluster.nodes["a"]
+    assert problems(a) == []
+
+    def says_so() -> list[str]:
+        return [problem for problem in problems(a) if "acknowledges what is not on a disk yet" in problem]
+
+    try:
+        database_node("kill", 3)
+        yaml.write_text(as_it_was.replace(group, "commitlog_sync: periodic\ncommitlog_sync_period: 10000ms\n"))
+        database_node("start", 3)
+        assert a.terminate() == 0
+        a.start(60)
+        told = wait_for("it to tell of node 3 of the database", says_so, 60, every=0.5)
+        assert len(told) == 1 and told[0].startswith("the node 127.0.0.3:9042 of the database"), told
+    finally:
+        database_node("kill", 3)
+        yaml.write_text(as_it_was)
+        database_node("start", 3)
+    assert a.terminate() == 0
+    a.start(60)
+    cluster.wait_seated()
+    time.sleep(5)
+    assert says_so() == []
 
 
 def test_nodes_that_start_at_the_same_moment_make_one_keyspace(tmp_path: Path, start_ioc: Callable[[str], Ioc]) -> None:

@@ -24,6 +24,10 @@ pub struct ClusterStanding {
     pub copies: u32,
     /// The format in which nodes write what they share.
     pub format: u32,
+    /// Bytes that this node has sent to the store that they share, since it began.
+    pub written: u64,
+    /// Bytes that came from there.
+    pub read: u64,
     /// The nodes that were heard of, by name.
     pub nodes: Vec<NodeStanding>,
 }

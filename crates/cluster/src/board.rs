@@ -154,6 +154,8 @@ pub struct Board {
     failing: RwLock<BTreeMap<u32, String>>,
     /// By how many seconds the clocks of nodes are ahead of this one's.
     clocks: RwLock<Vec<(String, i64)>>,
+    /// In which way the shared store keeps less than it should.
+    caveats: RwLock<Vec<String>>,
     // atomic
     format: AtomicU32,
     /// The time on this node's clock, in seconds since 1970, when it last heard of others.
@@ -186,7 +188,7 @@ impl Board {
         let followers = followers.into_iter().map(|one| Box::new(one) as Box<dyn Follows>).collect();
         let (recorded, shards, claimed) = (RwLock::default(), RwLock::default(), RwLock::default());
         let (nodes, orphaned, format) = (RwLock::default(), RwLock::default(), AtomicU32::new(1));
-        let (failing, clocks) = (RwLock::default(), RwLock::default());
+        let (failing, clocks, caveats) = (RwLock::default(), RwLock::default(), RwLock::default());
         let (listed, behind, heard_at) = (RwLock::default(), RwLock::default(), AtomicI64::new(0));
         Arc::new(Board {
             plan,
@@ -206,6 +208,7 @@ impl Board {
             behind,
             failing,
             clocks,
+            caveats,
             format,
             heard_at,
         })
@@ -561,6 +564,11 @@ impl Board {
         DirectoryError { fault: Fault::Failed, message }
     }
 
+    /// The shared store says so of itself.
+    pub fn is_kept_with(&self, caveats: Vec<String>) {
+        *self.caveats.write().unwrap_or_else(PoisonError::into_inner) = caveats;
+    }
+
     /// What an operator must know, in sentences.
     pub fn problems(&self) -> Vec<String> {
         let orphaned = self.orphaned.read().unwrap_or_else(PoisonError::into_inner);
@@ -585,6 +593,7 @@ impl Board {
         told.extend(failing.iter().map(|(shard, why)| format!("{} {why}", self.pairs().called(*shard))));
         told.extend(self.unreached());
         told.extend(self.lists_behind());
+        told.extend(self.caveats.read().unwrap_or_else(PoisonError::into_inner).iter().cloned());
         let clocks = self.clocks.read().unwrap_or_else(PoisonError::into_inner);
         told.extend(clocks.iter().map(|(node, ahead)| {
             let where_to = if *ahead > 0 { "ahead of" } else { "behind" };

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use archive::{Action, By, ClusterStanding, Curator, DirectoryError, Fault, NodeOrder, NodeStanding, NodeState, Nodes};
-use shared::{Shared, settle};
+use shared::{Counted, Shared, Traffic, settle};
 
 use crate::{
     answers::Answers,
@@ -20,12 +20,12 @@ pub struct NodeOperator {
     board: Arc<Board>,
     whole: Whole,
     answers: Arc<Answers>,
-    shared: Arc<dyn Shared>,
+    shared: Arc<Counted>,
 }
 
 impl NodeOperator {
     /// At the node that answers so.
-    pub fn new(board: Arc<Board>, answers: Arc<Answers>, shared: Arc<dyn Shared>) -> NodeOperator {
+    pub fn new(board: Arc<Board>, answers: Arc<Answers>, shared: Arc<Counted>) -> NodeOperator {
         NodeOperator { whole: Whole::new(board.clone()), board, answers, shared }
     }
 
@@ -157,7 +157,8 @@ impl Nodes for NodeOperator {
             of.figures = self.board.figures_of(&of.name);
         }
         let copies = self.board.all() - self.board.site() - 1;
-        ClusterStanding { node, shards, copies, format: self.board.format(), nodes }
+        let Traffic { written, read } = self.shared.traffic();
+        ClusterStanding { node, shards, copies, format: self.board.format(), written, read, nodes }
     }
 
     fn order(&self, order: &NodeOrder, by: &By) -> Result<(), DirectoryError> {
@@ -202,7 +203,8 @@ mod tests {
         let (board, leaving) = (board(name, 2, shared), Arc::new(AtomicBool::new(false)));
         let node = Node::new(board.clone(), shared.clone(), Beat::default(), leaving.clone());
         let answers = Arc::new(Answers::new(board.clone(), Arc::new(Unwilling), leaving.clone()));
-        Running { node, operator: NodeOperator::new(board.clone(), answers, shared.clone()), board, leaving }
+        let shared = Arc::new(Counted::new(shared.clone()));
+        Running { node, operator: NodeOperator::new(board.clone(), answers, shared), board, leaving }
     }
 
     fn turn(nodes: &mut [&mut Running], seconds: std::ops::Range<u64>) {

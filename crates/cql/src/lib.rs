@@ -15,6 +15,7 @@
 mod config;
 mod failure;
 mod place;
+mod settings;
 mod statements;
 mod store;
 

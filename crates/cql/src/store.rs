@@ -18,6 +18,7 @@ use crate::{
     config::Config,
     failure::{failed, strange, unfit, unreached},
     place::{Place, Table, key_of},
+    settings,
     statements::{Statements, make_tables},
 };
 
@@ -246,5 +247,9 @@ impl Shared for Cql {
         let mut beats = rows.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| strange(doing, &error))?;
         beats.sort();
         Ok(beats)
+    }
+
+    fn caveats(&self) -> Result<Vec<String>> {
+        Ok(self.runtime.block_on(settings::caveats(&self.session)))
     }
 }

@@ -27,6 +27,7 @@ fn config(of: &str) -> Option<Config> {
 fn a_cql_cluster_keeps_every_promise_of_the_seam() {
     let Some(config) = config("conformance") else { return };
     let shared: Arc<dyn Shared> = Cql::open(config).expect("the cluster");
+    assert_eq!(shared.caveats().expect("its settings"), Vec::<String>::new());
     conformance::all(&shared, "conformance/0");
     conformance::all(&shared, "conformance/1");
     conformance::ownership(&shared, &Shard::new(4, 'a').expect("a shard"));

@@ -142,6 +142,10 @@ impl Shared for Aside {
     fn beats(&self) -> Result<Vec<(String, Vec<u8>)>> {
         self.shared.beats()
     }
+
+    fn caveats(&self) -> Result<Vec<String>> {
+        self.shared.caveats()
+    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod aside;
 mod bytes;
 mod check;
 pub mod conformance;
+mod counted;
 mod error;
 mod follow;
 #[doc(hidden)]
@@ -40,6 +41,7 @@ pub mod twin;
 
 pub use aside::Aside;
 pub use check::{Checked, check};
+pub use counted::{Counted, Traffic};
 pub use error::{Error, Result};
 pub use follow::Follow;
 pub use handover::{Part, Wanted};

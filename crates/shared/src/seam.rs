@@ -93,6 +93,11 @@ pub trait Shared: fmt::Debug + Send + Sync + 'static {
 
     /// What each node said last, in the order of their names.
     fn beats(&self) -> Result<Vec<(String, Vec<u8>)>>;
+
+    /// In which way the store as it is set up keeps less than it promises here, in sentences for who runs it.
+    fn caveats(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
 }
 
 /// Finds the last row by steps that double, then by halving what is left: about twice as many reads as the number has bits.

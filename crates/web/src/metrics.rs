@@ -314,6 +314,10 @@ fn register_cluster(registry: &mut Registry, cluster: &ClusterStanding, health: 
             ("cluster_shards_here", "Shards that this node has", health.shards.len() as u64),
         ],
     );
+    let bytes = counts_by("direction", [("written", cluster.written), ("read", cluster.read)]);
+    let help =
+        "Bytes that went between this node and the store that the nodes share, without what protocols and replicas add";
+    registry.register("cluster_shared_bytes", help, bytes);
     let rows = Family::<OwnedLabel, Counter>::default();
     let [samples, changes, detached] = [(); 3].map(|()| Family::<OwnedLabel, Gauge>::default());
     for of in &health.shards {

@@ -134,3 +134,27 @@ fn what_is_taken_over_is_refused_if_something_was_deleted_meanwhile() {
     assert_eq!(import.finish_part("1").unwrap().samples, 10);
     assert_eq!(read(&store, pvs[0], range).len(), 10);
 }
+
+#[test]
+fn a_deletion_that_begins_before_something_is_taken_over_and_ends_after_it_is_for_it_too() {
+    let disk = Arc::new(SimDisk::default());
+    let (store, pvs) = filled(&disk);
+    let mut import = store.writer().import("what another one has", &by(2000));
+    assert_eq!(import.takes_over().unwrap(), []);
+    let mut batch = Batch::of(&samples(100..101, 0.5)[0]);
+    samples(101..110, 0.5).iter().for_each(|sample| assert!(batch.push(sample)));
+    import.append(&[(pvs[0], Record::Samples(batch))]).unwrap();
+    let range = TimeRange::new(at(50), at(200)).unwrap();
+    disk.hold_a_read();
+    std::thread::scope(|scope| {
+        let deleting = scope.spawn(|| store.writer().delete_range(pvs[0], range, &by(2001)));
+        disk.wait_held(); // it knows for which segments it is, and counts what they have
+        assert_eq!(import.finish_part("1").unwrap().samples, 10);
+        disk.let_go();
+        deleting.join().unwrap().unwrap();
+    });
+    assert_eq!(read(&store, pvs[0], range), []);
+    let deletion = store.reader().deletions().remove(0);
+    store.writer().restore_range(deletion.number, &by(2002)).unwrap();
+    assert_eq!(read(&store, pvs[0], range).len(), 160);
+}

@@ -18,6 +18,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         "shards": of.shards,
         "copies": of.copies,
         "format": of.format,
+        "shared_bytes": { "written": of.written, "read": of.read },
         "nodes": of.nodes.iter().map(node).collect::<Vec<_>>(),
         "here": call.ask.store_health().shards.iter().map(shard).collect::<Vec<_>>(),
     }))

@@ -9,7 +9,7 @@ pub(crate) mod matrix;
 use std::{
     collections::{HashMap, HashSet},
     io,
-    sync::{Mutex, MutexGuard},
+    sync::{Condvar, Mutex, MutexGuard},
 };
 
 use archive::Room;
@@ -121,11 +121,63 @@ struct State {
 
 /// Files in memory.
 #[derive(Debug, Default)]
-pub(crate) struct SimDisk(Mutex<State>);
+pub(crate) struct SimDisk(Mutex<State>, Gate);
+
+/// Holds one who reads, until it is let go.
+#[derive(Debug, Default)]
+struct Gate {
+    stands: Mutex<Stands>,
+    changed: Condvar,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stands {
+    #[default]
+    Open,
+    /// Whoever comes next is held.
+    Shut,
+    Holding,
+}
+
+impl Gate {
+    fn set(&self, stands: Stands) {
+        *self.stands.lock().unwrap() = stands;
+        self.changed.notify_all();
+    }
+
+    fn wait_while(&self, condition: impl Fn(Stands) -> bool) {
+        drop(self.changed.wait_while(self.stands.lock().unwrap(), |stands| condition(*stands)).unwrap());
+    }
+
+    fn pass(&self) {
+        let mut stands = self.stands.lock().unwrap();
+        if *stands == Stands::Shut {
+            *stands = Stands::Holding;
+            drop(stands);
+            self.changed.notify_all();
+            self.wait_while(|stands| stands == Stands::Holding);
+        }
+    }
+}
 
 impl SimDisk {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap()
+    }
+
+    /// The next read waits until `let_go`; others do not.
+    pub(crate) fn hold_a_read(&self) {
+        self.1.set(Stands::Shut);
+    }
+
+    /// Until the read that is to wait does.
+    pub(crate) fn wait_held(&self) {
+        self.1.wait_while(|stands| stands != Stands::Holding);
+    }
+
+    /// The read that waits goes on.
+    pub(crate) fn let_go(&self) {
+        self.1.set(Stands::Open);
     }
 
     /// How many writes, syncs, renames and removals there were.
@@ -233,14 +285,15 @@ impl SimDisk {
             }
             files.push(File { durable: bytes.clone(), now: bytes, unsynced: Vec::new() });
         }
-        SimDisk(Mutex::new(State {
+        let state = State {
             files,
             durable_names: names.clone(),
             names,
             durable_folders: folders.clone(),
             folders,
             ..State::default()
-        }))
+        };
+        SimDisk(Mutex::new(state), Gate::default())
     }
 
     /// Changes a byte of a file, as a failing disk does.
@@ -333,6 +386,7 @@ impl Objects for SimDisk {
     }
 
     fn read_at(&self, key: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+        self.1.pass();
         let mut state = self.state();
         state.call(Call::Read).map_err(Failure::error)?;
         let file = state.file(key)?;
