@@ -17,24 +17,24 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use std::ops::Range;
+mod laid;
+mod patches;
+mod read;
+mod tags;
 
+use self::tags::{DELTA, DICTIONARY, PACKED, PATCHED, PATCHED_DELTA, PCO, RUNS};
 use super::{
-    Best, Effort, PCO_ROWS_MIN, PCO_SAVES_MIN,
-    bits::{self, Packed},
+    Best, Effort, PCO_ROWS_MIN, PCO_SAVES_MIN, bits,
     room::Room,
     window::{self, Window, WindowLook},
 };
-use crate::bytes::{Cursor, Malformed, put_blob, put_varint, put_zigzag};
+use crate::bytes::{put_blob, put_varint, put_zigzag};
 
-pub(crate) const CONSTANT: u8 = 0;
-const PACKED: u8 = 1;
-const DELTA: u8 = 2;
-const RUNS: u8 = 3;
-const PCO: u8 = 4;
-const PATCHED: u8 = 5;
-const PATCHED_DELTA: u8 = 6;
-const DICTIONARY: u8 = 7;
+pub(crate) use self::{
+    laid::{Laid, Lookup},
+    read::{take, take_as, take_rows_as, take_rows_in},
+    tags::CONSTANT,
+};
 
 /// More distinct integers than this are no dictionary.
 const DISTINCT_MAX: usize = 64;
@@ -310,301 +310,13 @@ fn put_runs(out: &mut Vec<u8>, values: &[i64]) -> bool {
     true
 }
 
-/// The caller vouches for `count`: the memory for so many numbers is taken, whatever the bytes are.
-pub(crate) fn take(cursor: &mut Cursor, count: usize) -> Result<Vec<i64>, Malformed> {
-    take_as(cursor, count, |_, value| value, |_| true)
-}
-
-/// Takes integers as what `make` makes of each row and its number, without a column in between. Each must fit.
-pub(crate) fn take_as<T>(
-    cursor: &mut Cursor,
-    count: usize,
-    make: impl Fn(usize, i64) -> T + Copy,
-    fits: impl Fn(i64) -> bool + Copy,
-) -> Result<Vec<T>, Malformed> {
-    take_rows_as(cursor, count, 0..count, make, fits)
-}
-
-/// The same of some of the rows, without decoding the others where that can be avoided. They must lie below `count`.
-pub(crate) fn take_rows_as<T>(
-    cursor: &mut Cursor,
-    count: usize,
-    rows: Range<usize>,
-    make: impl Fn(usize, i64) -> T + Copy,
-    fits: impl Fn(i64) -> bool + Copy,
-) -> Result<Vec<T>, Malformed> {
-    take_rows_in(Vec::new(), cursor, count, rows, make, fits)
-}
-
-/// The same in the memory of a list whose content nobody needs.
-pub(crate) fn take_rows_in<T>(
-    room: Vec<T>,
-    cursor: &mut Cursor,
-    count: usize,
-    rows: Range<usize>,
-    make: impl Fn(usize, i64) -> T + Copy,
-    fits: impl Fn(i64) -> bool + Copy,
-) -> Result<Vec<T>, Malformed> {
-    if count == 0 {
-        return Ok(Vec::new());
-    }
-    let codec = cursor.u8()?;
-    if codec != DICTIONARY {
-        return take_flat(cursor, codec, count, Made::new(room, rows, make, fits));
-    }
-    let len = cursor.count(DISTINCT_MAX)?;
-    let last = len.checked_sub(1).ok_or(Malformed("a dictionary is empty"))?;
-    let codec = cursor.u8()?;
-    let distinct = take_flat(cursor, codec, len, Made::new(Vec::new(), 0..len, |_, value| value, fits))?;
-    let codec = cursor.u8()?;
-    let distinct = distinct.as_slice();
-    let value = move |index: i64| distinct.get((index as usize).min(last)).copied().unwrap_or_default();
-    let made =
-        Made::new(room, rows, move |row, index| make(row, value(index)), move |index| index as u64 <= last as u64);
-    take_flat(cursor, codec, count, made)
-}
-
-/// What is made of the numbers that were read.
-struct Made<T, M, F> {
-    rows: Range<usize>,
-    out: Vec<T>,
-    make: M,
-    fits: F,
-    all_fit: bool,
-}
-
-impl<T, M: Fn(usize, i64) -> T + Copy, F: Fn(i64) -> bool + Copy> Made<T, M, F> {
-    fn new(mut out: Vec<T>, rows: Range<usize>, make: M, fits: F) -> Made<T, M, F> {
-        out.clear();
-        out.reserve(rows.len() + 1); // times that are given by their steps are one more
-        Made { out, rows, make, fits, all_fit: true }
-    }
-
-    /// Whether all fit is gathered in a variable of this function, and so are copies of the closures: what others may see must
-    /// be written to memory and read again for each number, and twice the time would be spent on that.
-    #[inline(always)]
-    fn extend(&mut self, values: impl Iterator<Item = i64>) {
-        let (make, fits, first) = (self.make, self.fits, self.rows.start + self.out.len());
-        let mut all_fit = true;
-        self.out.extend(values.enumerate().map(|(place, value)| {
-            all_fit &= fits(value);
-            make(first + place, value)
-        }));
-        self.all_fit &= all_fit;
-    }
-
-    fn end(self) -> Result<Vec<T>, Malformed> {
-        if self.all_fit { Ok(self.out) } else { Err(Malformed("a number is too large for its type or its dictionary")) }
-    }
-}
-
-/// All codecs but those that are made of others, so that no bytes make this call itself without end.
-fn take_flat<T, M: Fn(usize, i64) -> T + Copy, F: Fn(i64) -> bool + Copy>(
-    cursor: &mut Cursor,
-    codec: u8,
-    count: usize,
-    mut made: Made<T, M, F>,
-) -> Result<Vec<T>, Malformed> {
-    let rows = made.rows.clone();
-    match codec {
-        CONSTANT => {
-            let value = cursor.zigzag()?;
-            made.extend(rows.map(|_| value));
-        }
-        PACKED | PATCHED => {
-            let least = cursor.zigzag()?;
-            let (packed, mut patches) = take_packed(cursor, count, codec == PATCHED)?;
-            patches.skip_to(rows.start);
-            let end = rows.end;
-            packed.each(rows, |row, group| {
-                patches.apply(row, group);
-                made.extend(group.iter().map(|number| least.wrapping_add(*number as i64)));
-            });
-            patches.end_behind(cursor, end, count)?;
-        }
-        DELTA | PATCHED_DELTA => {
-            let mut value = cursor.zigzag()?;
-            let least = cursor.zigzag()?;
-            let (packed, mut patches) = take_packed(cursor, count - 1, codec == PATCHED_DELTA)?;
-            if rows.contains(&0) {
-                made.extend(std::iter::once(value));
-            }
-            // A number is the sum of all steps before it.
-            packed.each(0..rows.end.saturating_sub(1), |step, group| {
-                patches.apply(step, group);
-                for step in group.iter_mut() {
-                    value = value.wrapping_add(least.wrapping_add(*step as i64));
-                    *step = value as u64;
-                }
-                let before = rows.start.saturating_sub(step + 1);
-                made.extend(group.iter().skip(before).map(|value| *value as i64));
-            });
-            patches.skip_to(count - 1);
-            *cursor = patches.end()?;
-        }
-        RUNS => {
-            let mut row = 0;
-            while row < count {
-                let end = row + cursor.count(count - row)?.max(1);
-                let value = cursor.zigzag()?;
-                made.extend((row.max(rows.start)..end.min(rows.end)).map(|_| value));
-                row = end;
-            }
-        }
-        PCO => {
-            let values = super::float::take_pco(cursor, count)?;
-            made.extend(values.get(rows).unwrap_or_default().iter().copied());
-        }
-        _ => return Err(Malformed("no such codec of integers")),
-    }
-    made.end()
-}
-
-/// Integers that lie packed, one behind the other: the numbers themselves, or the steps between them.
-#[derive(Clone)]
-pub(crate) struct Laid<'a> {
-    /// The number before the first step; none where there are no steps.
-    pub(crate) first: Option<i64>,
-    pub(crate) least: i64,
-    pub(crate) packed: Packed<'a>,
-    /// The place of each packed integer that takes more bits, and how much is added to it.
-    pub(crate) patches: Vec<(usize, i64)>,
-}
-
-impl<'a> Laid<'a> {
-    /// None of numbers that lie in another way.
-    pub(crate) fn take(cursor: &mut Cursor<'a>, count: usize) -> Result<Option<Laid<'a>>, Malformed> {
-        let Some(codec @ (PACKED | PATCHED | DELTA | PATCHED_DELTA)) = cursor.first().filter(|_| count > 0) else {
-            return Ok(None);
-        };
-        cursor.u8()?;
-        let first = if matches!(codec, DELTA | PATCHED_DELTA) { Some(cursor.zigzag()?) } else { None };
-        let least = cursor.zigzag()?;
-        let count = count - usize::from(first.is_some());
-        let (packed, mut patches) = take_packed(cursor, count, matches!(codec, PATCHED | PATCHED_DELTA))?;
-        let mut found = Vec::with_capacity(patches.left + 1);
-        while patches.next < count {
-            found.push((patches.next, patches.high));
-            patches.step(patches.next);
-        }
-        *cursor = patches.end()?;
-        Ok(Some(Laid { first, least, packed, patches: found }))
-    }
-
-    /// What is packed at a place.
-    fn get(&self, place: usize) -> i64 {
-        let first = self.patches.partition_point(|(patched, _)| *patched < place);
-        let here = self.patches.get(first..).unwrap_or_default().iter().take_while(|(patched, _)| *patched == place);
-        let high = here.fold(0i64, |sum, (_, high)| sum.wrapping_add(*high));
-        self.least.wrapping_add(self.packed.get(place) as i64).wrapping_add(high)
-    }
-}
-
-/// Integers that are looked at one by one, in place where they are packed.
-pub(crate) enum Lookup<'a> {
-    Packed(Laid<'a>),
-    All(Vec<i64>),
-}
-
-impl<'a> Lookup<'a> {
-    pub(crate) fn take(cursor: &mut Cursor<'a>, count: usize) -> Result<Lookup<'a>, Malformed> {
-        let is_packed = matches!(cursor.first(), Some(PACKED | PATCHED));
-        match is_packed.then(|| Laid::take(cursor, count)).transpose()?.flatten() {
-            Some(laid) => Ok(Lookup::Packed(laid)),
-            None => take(cursor, count).map(Lookup::All),
-        }
-    }
-
-    /// The number of a row; 0 beyond them all.
-    pub(crate) fn get(&self, row: usize) -> i64 {
-        match self {
-            Lookup::Packed(laid) => laid.get(row),
-            Lookup::All(numbers) => numbers.get(row).copied().unwrap_or_default(),
-        }
-    }
-}
-
-/// Width, packed numbers and the patches to them.
-fn take_packed<'a>(
-    cursor: &mut Cursor<'a>,
-    count: usize,
-    patched: bool,
-) -> Result<(Packed<'a>, Patches<'a>), Malformed> {
-    let width = u32::from(cursor.u8()?);
-    let packed = Packed::take(cursor, count, width)?;
-    let left = if patched { cursor.count(count)? } else { 0 };
-    let mut patches = Patches { cursor: *cursor, left, width, next: usize::MAX, high: 0, broken: None };
-    patches.step(0);
-    Ok((packed, patches))
-}
-
-/// Patches that are read as the numbers come along.
-struct Patches<'a> {
-    cursor: Cursor<'a>,
-    left: usize,
-    width: u32,
-    /// The number that is patched next; none if it lies beyond all.
-    next: usize,
-    high: i64,
-    broken: Option<Malformed>,
-}
-
-impl<'a> Patches<'a> {
-    /// Reads the next patch.
-    fn step(&mut self, before: usize) {
-        self.next = usize::MAX;
-        if self.left == 0 {
-            return;
-        }
-        self.left -= 1;
-        let patch = self.cursor.varint().and_then(|gap| Ok((gap, self.cursor.zigzag()?)));
-        match patch {
-            Ok((gap, high)) => {
-                self.next = before.saturating_add(usize::try_from(gap).unwrap_or(usize::MAX));
-                self.high = high.checked_shl(self.width).unwrap_or(0);
-            }
-            Err(malformed) => (self.broken, self.left) = (Some(malformed), 0),
-        }
-    }
-
-    /// Patches a group whose first number is that of `row`.
-    fn apply(&mut self, row: usize, group: &mut [u64]) {
-        while let Some(number) = self.next.checked_sub(row).and_then(|place| group.get_mut(place)) {
-            *number = number.wrapping_add(self.high as u64);
-            self.step(self.next);
-        }
-    }
-
-    /// Passes over the patches of the numbers before `row`.
-    fn skip_to(&mut self, row: usize) {
-        while self.next < row {
-            self.step(self.next);
-        }
-    }
-
-    /// Goes on behind the patches, if each has found its number. Who wants no rows up to the end has no use for what follows.
-    fn end_behind(mut self, cursor: &mut Cursor<'a>, end: usize, count: usize) -> Result<(), Malformed> {
-        if end == count || self.broken.is_some() {
-            self.skip_to(count);
-            *cursor = self.end()?;
-        }
-        Ok(())
-    }
-
-    /// What follows the patches, if each has found its number.
-    fn end(self) -> Result<Cursor<'a>, Malformed> {
-        match self.broken {
-            Some(malformed) => Err(malformed),
-            None if self.left > 0 || self.next != usize::MAX => Err(Malformed("a patch lies beyond the numbers")),
-            None => Ok(self.cursor),
-        }
-    }
-}
-
 #[cfg(test)]
 #[expect(clippy::indexing_slicing, reason = "a test may panic")]
 mod tests {
+    use std::ops::Range;
+
     use super::*;
+    use crate::bytes::Cursor;
 
     fn some_rows(count: usize) -> Vec<Range<usize>> {
         let places: Vec<usize> = [0, 1, 5, 63, 64, 65, 300, 511, count].into_iter().filter(|p| *p <= count).collect();
