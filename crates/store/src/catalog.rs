@@ -6,11 +6,13 @@
 mod audit;
 mod balance;
 pub(crate) mod chain;
+pub(crate) mod change;
 pub(crate) mod changes;
 pub(crate) mod copy;
 mod database;
 pub(crate) mod deletion;
 mod doubt;
+mod field;
 mod field_gaps;
 mod file;
 mod gaps;

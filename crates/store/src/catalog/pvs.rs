@@ -20,8 +20,9 @@ use super::{
 use crate::{
     Error,
     catalog::{
+        change::Change,
         imports::Proof,
-        registry::{Change, Registry, Rows},
+        registry::{Registry, Rows},
     },
     facts::{self, Facts},
     segment::manifest::Manifest,

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Error,
-    catalog::registry::{Registry, Undone},
+    catalog::{change::Undone, registry::Registry},
 };
 
 /// A row about a PV: what it was before an order, and what that made of it.

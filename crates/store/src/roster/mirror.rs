@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use archive::{By, DataFate, Mirror, Mirrored, PvEntry, PvId, PvName, RemovedPv};
 
-use super::{absence, removal};
+use super::{given_names::absence, removal};
 use crate::{
     Error, Writer,
-    catalog::registry::{Change, Registry},
+    catalog::{change::Change, registry::Registry},
 };
 
 impl Writer {

@@ -2,13 +2,10 @@
 
 use archive::{Action, AuditRecord, By, DataFate, PvEntry, PvId, RemovedPv, UNDO_FOR, UndoPlan, UndoStep, UndoTo};
 
-use super::{GivenNames, removal};
+use super::{given_names::GivenNames, removal};
 use crate::{
     Error, Writer,
-    catalog::{
-        registry::{Change, Registry},
-        undo,
-    },
+    catalog::{change::Change, registry::Registry, undo},
 };
 
 impl Writer {
