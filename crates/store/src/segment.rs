@@ -2,6 +2,7 @@
 
 mod directory;
 mod entry;
+mod file;
 pub(crate) mod fill;
 pub(crate) mod format;
 pub(crate) mod fuzz;

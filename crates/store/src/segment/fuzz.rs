@@ -8,9 +8,9 @@ use crate::{Summary, bytes::Malformed};
 
 pub(crate) use super::{
     directory::{take_footer, take_records},
+    file::take_header,
     names::take_names,
     pyramid::{LevelRows, rows_between},
-    reader::take_header,
 };
 
 /// Any bytes as an index of as many blocks as it says.

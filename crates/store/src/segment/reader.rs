@@ -4,22 +4,24 @@
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 
+mod blocks;
+
 use std::{
     io,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
-    time::{Duration, Instant},
 };
 
 use archive::PvId;
-use sample::{Batch, TimeRange, Timestamp};
+use sample::{TimeRange, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
     DirectoryRecord, Entry, Manifest, Named, Stream, Table,
-    directory::{self, BadFooter, Footer},
+    directory::{self, Footer},
+    file::{Identity, corrupt, io_error, read_bytes, read_footer, take_header, within},
     levels::Level,
     levels_check::LevelsCheck,
     names,
@@ -28,19 +30,12 @@ use super::{
 };
 use crate::{
     Error, Summary,
-    block::{self, Columns, Opened},
     bytes::{Cursor, Malformed},
     cache::{Place, Remember, Remembered},
-    codec::time,
-    disk::{Objects, fault_of_file},
+    disk::Objects,
     free_lists,
-    segment::format::{
-        HEADER_LEN, IDENTITY_AT, MAGIC, PAGE_LEN, PAGE_RECORDS, RECORD_LEN, TAIL_LEN, TAIL_MAGIC, VERSION,
-    },
+    segment::format::{HEADER_LEN, PAGE_LEN, PAGE_RECORDS, RECORD_LEN, TAIL_LEN},
 };
-
-/// So much of the end is read at once: with it comes the footer of most segments, up to about 180,000 PVs.
-const END_BYTES: u64 = 16 << 10;
 
 /// So much of the levels of a PV is read at once: those of long stretches, which come first, and if others are wanted, all that some
 /// weeks at 10 Hz have.
@@ -48,8 +43,6 @@ const COARSE_BYTES: u32 = 16 << 10;
 const LEVELS_BYTES: u32 = 256 << 10;
 /// Two hours, in nanoseconds.
 const COARSE_WIDTH: i64 = 7_200_000_000_000;
-
-const OTHER_BLOCK: Malformed = Malformed("it is not the block that the index means");
 
 /// A segment that readers use. Its file goes when the last of them is done with it, if it was replaced meanwhile.
 #[derive(Debug)]
@@ -301,113 +294,6 @@ impl Segment {
         })
     }
 
-    /// The samples of a block, verified against checksum and index.
-    pub(crate) fn read(&self, pv: PvId, entry: &Entry) -> Result<Batch, Error> {
-        self.verify(pv, entry, &self.block_bytes(pv, entry)?)
-    }
-
-    /// What of a block a function makes of its bytes and its columns, which are verified against checksum and index.
-    pub(crate) fn read_columns<T>(
-        &self,
-        pv: PvId,
-        entry: &Entry,
-        make: impl FnOnce(&[u8], &Columns, &time::Lookup) -> Result<T, Malformed>,
-    ) -> Result<T, Error> {
-        self.read_columns_timed(pv, entry, |bytes, _, columns, times| make(bytes, columns, times))
-    }
-
-    /// The same of one who wants to know how long it took to read.
-    pub(crate) fn read_columns_timed<T>(
-        &self,
-        pv: PvId,
-        entry: &Entry,
-        make: impl FnOnce(&[u8], Duration, &Columns, &time::Lookup) -> Result<T, Malformed>,
-    ) -> Result<T, Error> {
-        let begun = Instant::now();
-        let bytes = self.block_bytes_in(free_lists::take(), pv, entry)?;
-        let took = begun.elapsed();
-        let made = self.verify_columns(pv, entry, &bytes, |columns, times| make(&bytes, took, columns, times));
-        free_lists::give(bytes);
-        made
-    }
-
-    /// The same of the bytes of a block.
-    pub(crate) fn verify_columns<T>(
-        &self,
-        pv: PvId,
-        entry: &Entry,
-        bytes: &[u8],
-        make: impl FnOnce(&Columns, &time::Lookup) -> Result<T, Malformed>,
-    ) -> Result<T, Error> {
-        let made = Columns::of(bytes).and_then(|columns| {
-            let times = columns.times()?;
-            let ends = (times.get(0), times.get(columns.count.saturating_sub(1)));
-            let found = (columns.pv, columns.value_type, columns.count, ends);
-            if found == (pv, entry.value_type, entry.count as usize, (entry.t0, entry.t1)) {
-                make(&columns, &times)
-            } else {
-                Err(OTHER_BLOCK)
-            }
-        });
-        made.map_err(|Malformed(reason)| self.corrupt_block(pv, entry, reason))
-    }
-
-    /// Whether a summary, if there is one, and what stands in the block itself are those of its samples.
-    pub(crate) fn is_summed_up(
-        &self,
-        pv: PvId,
-        entry: &Entry,
-        batch: &Batch,
-        summary: Option<&Summary>,
-    ) -> Result<bool, Error> {
-        let agrees = summary.is_none_or(|summary| summary.is_of(batch));
-        if !batch.value_type().is_numeric_scalar() {
-            return Ok(agrees);
-        }
-        Ok(agrees && self.read_columns(pv, entry, |_, columns, _| columns.has_sections_of(batch))?)
-    }
-
-    /// The bytes of a block, of which nothing is verified yet.
-    pub(crate) fn block_bytes(&self, pv: PvId, entry: &Entry) -> Result<Vec<u8>, Error> {
-        self.block_bytes_in(Vec::new(), pv, entry)
-    }
-
-    /// The same in the memory of a list whose content nobody needs.
-    pub(crate) fn block_bytes_in(&self, mut bytes: Vec<u8>, pv: PvId, entry: &Entry) -> Result<Vec<u8>, Error> {
-        if entry.offset.saturating_add(u64::from(entry.len)) > self.manifest.tables_at {
-            return Err(self.corrupt_block(pv, entry, "the index points beyond the end of the blocks"));
-        }
-        match bytes.capacity() {
-            0 => bytes = vec![0; entry.len as usize],
-            _ => bytes.resize(entry.len as usize, 0),
-        }
-        self.disk.read_at(&self.manifest.key, entry.offset, &mut bytes).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => self.corrupt_block(pv, entry, "the file ends before it"),
-            _ => io_error(&self.manifest.key, error),
-        })?;
-        Ok(bytes)
-    }
-
-    /// Reads parts of a block, given by where they begin in it. Nothing of them is verified.
-    pub(crate) fn read_parts(&self, entry: &Entry, parts: &mut [(u64, &mut [u8])]) -> io::Result<()> {
-        for (at, part) in parts.iter_mut() {
-            *at = at.saturating_add(entry.offset);
-            if at.saturating_add(part.len() as u64) > self.manifest.tables_at {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-        }
-        self.disk.read_parts_at(&self.manifest.key, parts)
-    }
-
-    /// Reads bytes of neighbouring blocks, which are to be verified one by one.
-    pub(crate) fn read_run(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
-        if offset.saturating_add(len as u64) > self.manifest.tables_at {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        bytes.resize(len, 0);
-        self.disk.read_at(&self.manifest.key, offset, bytes)
-    }
-
     /// Reads some of its bytes; what is read is not verified. After an error there are none.
     pub(super) fn read_into(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> Result<(), Error> {
         let Manifest { key, bytes: file_len, .. } = &self.manifest;
@@ -416,36 +302,6 @@ impl Segment {
             self.disk.read_at(key, offset, bytes).map_err(|error| io_error(key, error))
         });
         read.inspect_err(|_| bytes.clear())
-    }
-
-    /// The samples in the bytes of a block, if checksum and index say that they are these.
-    pub(crate) fn verify(&self, pv: PvId, entry: &Entry, bytes: &[u8]) -> Result<Batch, Error> {
-        self.verify_in(Batch::new(entry.value_type), pv, entry, bytes)
-    }
-
-    /// The same in the memory of a batch whose content nobody needs.
-    pub(crate) fn verify_in(&self, room: Batch, pv: PvId, entry: &Entry, bytes: &[u8]) -> Result<Batch, Error> {
-        let taken = block::take_in(room, bytes).map_err(|Malformed(reason)| self.corrupt_block(pv, entry, reason));
-        let (owner, batch) = taken?;
-        self.is_meant(pv, entry, (owner, &batch))?;
-        Ok(batch)
-    }
-
-    /// The same of what need not be made as a whole.
-    pub(crate) fn open(&self, pv: PvId, entry: &Entry, bytes: &[u8]) -> Result<Opened, Error> {
-        let opened = block::open(bytes).map_err(|Malformed(reason)| self.corrupt_block(pv, entry, reason));
-        let (owner, opened) = opened?;
-        self.is_meant(pv, entry, (owner, opened.samples()))?;
-        Ok(opened)
-    }
-
-    /// Whether samples are those of the block that the index means.
-    fn is_meant(&self, pv: PvId, entry: &Entry, (owner, samples): (PvId, &Batch)) -> Result<(), Error> {
-        let fits = samples.value_type() == entry.value_type
-            && samples.len() == entry.count as usize
-            && samples.times().first() == Some(&entry.t0)
-            && samples.times().last() == Some(&entry.t1);
-        if owner == pv && fits { Ok(()) } else { Err(self.corrupt_block(pv, entry, OTHER_BLOCK.0)) }
     }
 
     /// The names of its PVs, as far as they were known when it was written.
@@ -487,25 +343,6 @@ impl Segment {
     fn corrupt(&self, reason: String) -> Error {
         corrupt(&self.manifest.key, reason)
     }
-
-    fn corrupt_block(&self, pv: PvId, entry: &Entry, reason: &str) -> Error {
-        Error::CorruptBlock {
-            path: self.manifest.key.clone(),
-            offset: entry.offset,
-            pv,
-            t0: entry.t0,
-            t1: entry.t1,
-            reason: reason.to_owned(),
-        }
-    }
-}
-
-/// For which archive a segment was written, and under which key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
-    pub(crate) archive: u64,
-    /// As `key_number` makes it.
-    pub(crate) key: u64,
 }
 
 /// Tables of one PV that were read together.
@@ -560,75 +397,5 @@ impl PvTables<'_> {
 
     fn corrupt(&self, table: Table, reason: &str) -> Error {
         self.segment.corrupt(format!("the {} of PV {}: {reason}", table.name(), self.record.pv.0))
-    }
-}
-
-/// The footer of a file of so many bytes, from one read where it is not too long. Nothing before `tables_at` is read: the blocks may
-/// lie in a slower place.
-fn read_footer(disk: &dyn Objects, key: &str, bytes: u64, tables_at: u64) -> Result<Footer, Error> {
-    let len = bytes.saturating_sub(tables_at).min(END_BYTES);
-    let mut end = read_bytes(disk, key, bytes, bytes - len, len)?;
-    let Some((rest, tail)) = end.split_last_chunk::<TAIL_LEN>() else {
-        return Err(corrupt(key, "it is shorter than a segment can be".to_owned()));
-    };
-    let mut cursor = Cursor::new(tail);
-    let (len, zeros, magic) = (cursor.u32(), cursor.u32(), cursor.array::<8>());
-    let (Ok(len), Ok(0), Ok(TAIL_MAGIC)) = (len, zeros, magic) else {
-        return Err(corrupt(key, "its last bytes are not those of a segment".to_owned()));
-    };
-    let known = rest.len();
-    let footer = match known.checked_sub(len as usize) {
-        Some(start) => rest.get(start..).unwrap_or_default(),
-        None => {
-            let offset = (bytes - TAIL_LEN as u64).checked_sub(u64::from(len));
-            let offset = offset.ok_or_else(|| corrupt(key, "its footer is longer than the file".to_owned()))?;
-            end = read_bytes(disk, key, bytes, offset, u64::from(len))?;
-            &end
-        }
-    };
-    directory::footer(footer).map_err(|bad| match bad {
-        BadFooter::Newer(version) => Error::TooNew { path: key.to_owned(), version, supported: VERSION },
-        BadFooter::Malformed(Malformed(reason)) => corrupt(key, format!("its footer: {reason}")),
-    })
-}
-
-fn read_bytes(disk: &dyn Objects, key: &str, file_len: u64, offset: u64, len: u64) -> Result<Vec<u8>, Error> {
-    within(key, file_len, offset, len)?;
-    let mut bytes = vec![0; len as usize];
-    disk.read_at(key, offset, &mut bytes).map_err(|error| io_error(key, error))?;
-    Ok(bytes)
-}
-
-/// The fields of a header before its checksum: the sequence, and for which archive and under which key it was written.
-pub(crate) fn take_header(fields: &[u8]) -> Result<(u64, Option<Identity>), Malformed> {
-    let mut cursor = Cursor::new(fields);
-    let is_ours = cursor.array::<8>()? == MAGIC && (1..=VERSION).contains(&cursor.u16()?);
-    cursor.take(6)?;
-    let sequence = cursor.u64()?;
-    let mut cursor = Cursor::new(fields);
-    cursor.take(IDENTITY_AT)?;
-    let identity = Identity { archive: cursor.u64()?, key: cursor.u64()? };
-    match is_ours {
-        true => Ok((sequence, Some(identity).filter(|identity| identity.archive != 0))),
-        false => Err(Malformed("it is damaged")),
-    }
-}
-
-fn within(key: &str, file_len: u64, offset: u64, len: u64) -> Result<(), Error> {
-    match offset.checked_add(len).is_none_or(|end| end > file_len) {
-        true => Err(corrupt(key, format!("byte {offset} and {len} more lie beyond its end"))),
-        false => Ok(()),
-    }
-}
-
-fn corrupt(key: &str, reason: String) -> Error {
-    Error::CorruptSegment { path: key.to_owned(), reason }
-}
-
-/// A file that is missing or cannot be read costs what is in it, and nothing else.
-fn io_error(key: &str, source: io::Error) -> Error {
-    match fault_of_file(&source) {
-        Some(reason) => corrupt(key, reason.to_owned()),
-        None => Error::UnreadSegment { path: key.to_owned(), source },
     }
 }
