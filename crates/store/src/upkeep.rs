@@ -13,6 +13,7 @@ pub(crate) mod import;
 pub(crate) mod merge_policy;
 pub(crate) mod moving;
 pub(crate) mod names;
+pub(crate) mod output;
 pub(crate) mod partitions;
 pub(crate) mod purge;
 pub(crate) mod retention;

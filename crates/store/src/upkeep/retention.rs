@@ -30,8 +30,9 @@ use crate::{
         week,
     },
     upkeep::{
-        compact::{Compaction, Plan},
+        compact::Compaction,
         field_rules::{FieldRules, PvOver, fits, names_fields},
+        output::Plan,
         trim::{Trimming, Trimmings},
     },
 };
