@@ -12,44 +12,26 @@
 //! ```
 //! Blocks are found one behind the other, by their checksums alone; behind damage each byte is tried as the first of one.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    io,
-    path::Path,
-    sync::Arc,
-};
+mod misplaced;
+mod salvage;
+
+use std::{collections::BTreeSet, io, path::Path, sync::Arc};
 
 use archive::PvId;
 use sample::Timestamp;
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     Error, Progress,
-    block::{self, format::BLOCK_HEADER_LEN},
     catalog::{
         self, Catalog, Told,
         copy::{self, Copy},
         tables::CATALOGUE,
     },
-    codec::Effort,
-    disk::{
-        Disk, RealDisk,
-        quarantine::{self, QUARANTINE},
-    },
-    log::{files, format},
+    disk::{Disk, RealDisk, quarantine},
     places::{locks, mark, tables_key},
-    rescue::{check, rebuild},
-    segment::{
-        Named, Segment, SegmentWriter,
-        format::HEADER_LEN,
-        manifest::Manifest,
-        week,
-        whose::{self, Whose},
-    },
+    rescue::rebuild,
+    segment::{Segment, manifest::Manifest, week, whose},
 };
-
-/// What cannot be read is skipped in pieces of this size.
-const READ_BYTES: usize = 64 << 10;
 
 /// What the name of a segment ends with on its way to its own key. A repair that was interrupted then is gone on with by the next.
 const MISPLACED: &str = ".misplaced";
@@ -156,86 +138,6 @@ impl Work<'_> {
                 self.catalogue(&reason, files)
             }
         }
-    }
-
-    /// Files of the log that were renamed get their names back, and what is none goes aside.
-    fn names_of_log(&mut self) -> Result<(), Error> {
-        let io = |source| Error::Io { doing: "look into", path: format::FOLDER.to_owned(), source };
-        let strangers = match files::strangers(&*self.disk) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            strangers => strangers.map_err(io)?,
-        };
-        if self.how == Repairing::Do && !strangers.is_empty() {
-            let told = files::settle_names(&*self.disk).map_err(io)?;
-            told.into_iter().for_each(|step| self.step(step));
-            return Ok(());
-        }
-        for (name, is) in strangers {
-            self.step(is.finding(&name));
-        }
-        Ok(())
-    }
-
-    /// Segments that lie under the key of another get the keys for which they were written; those of another archive, and folders in
-    /// the place of a file, go aside. What lies nowhere then is missing.
-    fn misplaced(&mut self, named: &[String], files: &mut Vec<String>) -> Result<(), Error> {
-        let (mut moves, mut aside) = (Vec::new(), Vec::new());
-        let keys = || named.iter().map(String::as_str);
-        for key in files.iter() {
-            let segment = Segment::of_file(self.disk.clone(), key);
-            let whose = segment.and_then(|segment| Whose::of(&segment, key, self.archive, keys()));
-            match whose {
-                Ok(Whose::Misplaced(Some(right))) => moves.push((key.clone(), right)),
-                // What the catalogue does not name is nobody's: the next start deals with it.
-                Ok(Whose::Foreign(_) | Whose::Misplaced(None)) if keys().any(|named| named == key) => {
-                    let finding = whose.ok().and_then(|whose| whose.finding()).unwrap_or_default();
-                    self.step(format!("{key} {finding}: it goes to {QUARANTINE}/"));
-                    aside.push(key.clone());
-                }
-                Err(Error::CorruptSegment { reason, .. }) if self.is_folder(key) => {
-                    self.step(format!("{key}: {reason}, which goes to {QUARANTINE}/"));
-                    aside.push(key.clone());
-                }
-                _ => {}
-            }
-        }
-        for (key, right) in &moves {
-            self.step(format!("{key} is the segment that belongs to {right}: it gets that name"));
-        }
-        files.retain(|key| !aside.contains(key) && !moves.iter().any(|(from, _)| from == key));
-        // One whose key nobody knows any more waits for whoever does.
-        files.retain(|key| !key.ends_with(MISPLACED));
-        // Where one is to come, what lies there now is not it.
-        files.retain(|key| !moves.iter().any(|(_, right)| right == key));
-        files.extend(moves.iter().map(|(_, right)| right.clone()));
-        files.sort_unstable();
-        files.dedup();
-        if self.how == Repairing::Look {
-            self.unseen = moves.into_iter().map(|(_, right)| right).collect();
-            return Ok(());
-        }
-        aside.iter().try_for_each(|key| set_aside(&*self.disk, key))?;
-        let io = |key: &str| {
-            let path = key.to_owned();
-            move |source| Error::Io { doing: "rename", path, source }
-        };
-        for (key, right) in &moves {
-            self.disk.rename(key, &format!("{right}{MISPLACED}")).map_err(io(key))?;
-        }
-        for (_, right) in &moves {
-            if self.disk.len(right).is_ok() {
-                set_aside(&*self.disk, right)?;
-            }
-            let folder = right.rsplit_once('/').map_or("", |(folder, _)| folder);
-            let named = self.disk.rename(&format!("{right}{MISPLACED}"), right);
-            named.and_then(|()| self.disk.sync_folder(folder)).map_err(io(right))?;
-        }
-        Ok(())
-    }
-
-    fn is_folder(&self, key: &str) -> bool {
-        let mut byte = [0];
-        self.disk.read_at(key, 0, &mut byte).is_err_and(|error| error.kind() == io::ErrorKind::IsADirectory)
     }
 
     fn files(&self, names: &[String]) -> Result<Vec<String>, Error> {
@@ -349,83 +251,6 @@ impl Work<'_> {
         write().map_err(|source| Error::Io { doing: "write", path: tables.clone(), source })
     }
 
-    /// Why a segment is to be written anew; none if it is whole.
-    fn damage(&mut self, disk: &Arc<dyn Disk>, key: &str, wanted: Option<&Manifest>) -> Result<Option<String>, Error> {
-        let (before, all) = self.read;
-        let mut progress = |progress: Progress| {
-            (self.progress)(Progress { bytes: before + progress.bytes, bytes_total: all });
-        };
-        let report = check::segment(disk, key, (self.archive, wanted), &mut progress);
-        self.read.0 += disk.len(key).unwrap_or(0);
-        if let Some(newer) = report.problems.iter().find(|problem| problem.contains("use the newer program")) {
-            return Err(Error::CannotDo { doing: "repair", reason: newer.clone() });
-        }
-        let bad_blocks = report.bad_blocks.iter().map(ToString::to_string);
-        Ok(report.problems.iter().cloned().chain(bad_blocks).next())
-    }
-
-    /// Writes the readable blocks of a file into a new one; none if there are none. `manifest` says what the new one is to be.
-    fn salvage(
-        &mut self,
-        disk: &Arc<dyn Disk>,
-        manifest: &Manifest,
-        reason: &str,
-        counted: u64,
-        names: &dyn Fn(PvId) -> Option<Named>,
-    ) -> Result<Option<Manifest>, Error> {
-        let old = &manifest.key;
-        let bytes = read_with_holes(&**disk, old)?;
-        let end = if manifest.tables_at < manifest.bytes { manifest.tables_at as usize } else { bytes.len() };
-        let blocks = blocks(&bytes, end.min(bytes.len()));
-        let (kept, lost) = (blocks.len() as u64, counted.saturating_sub(blocks.len() as u64));
-        self.done.kept_blocks += kept;
-        self.salvaged.extend(blocks.iter().map(|(pv, ..)| *pv));
-        self.done.lost_blocks += lost;
-        let own_names: HashMap<PvId, Named> = Segment::of_file(disk.clone(), old)
-            .and_then(|segment| segment.names())
-            .map(|names| names.into_iter().map(|named| (named.pv, named)).collect())
-            .unwrap_or_default();
-        let key = self.free_key(old);
-        let lost = if lost > 0 { format!(", {lost} cannot be read") } else { String::new() };
-        self.step(format!(
-            "{old} is damaged ({reason}): {kept} blocks are kept in {key}{lost}; the old file goes to {QUARANTINE}/"
-        ));
-        if self.how == Repairing::Look || blocks.is_empty() {
-            return Ok(None);
-        }
-        let io = |source| Error::Io { doing: "write the segment", path: key.clone(), source };
-        let unfinished = format!("{key}.tmp");
-        self.disk.create_folder(manifest.folder()).map_err(io)?;
-        let writer = SegmentWriter::new(self.disk.clone(), unfinished.clone(), manifest.sequence, self.now);
-        let mut writer = match self.archive {
-            Some(archive) => writer.identified(archive, &key),
-            None => writer,
-        };
-        for (pv, at, len) in blocks {
-            let (_, batch) = block::take(&bytes[at..at + len]).expect("it was taken before");
-            writer.add(pv, &batch, Effort::Merge).map_err(io)?;
-        }
-        let named = |pv: PvId| own_names.get(&pv).cloned().or_else(|| names(pv));
-        let written = writer.finish(&named).map_err(io)?.expect("there are blocks");
-        let folder = manifest.folder();
-        let rename = self.disk.rename(&unfinished, &key).and_then(|()| self.disk.sync_folder(folder));
-        rename.map_err(io)?;
-        let Manifest { part, last, generation, level, written: when, trimmed, .. } = manifest.clone();
-        Ok(Some(Manifest { key, part, last, generation, level, written: when, trimmed, ..written }))
-    }
-
-    /// A key for what is kept of another, that no file has.
-    fn free_key(&self, old: &str) -> String {
-        let mut stem = old.trim_end_matches(".seg").to_owned();
-        loop {
-            stem.push('r');
-            let key = format!("{stem}.seg");
-            if self.disk.len(&key).is_err() {
-                return key;
-            }
-        }
-    }
-
     /// Near parts of segments that were moved away.
     fn moved_away(&self, segments: &[Manifest]) -> Result<Vec<String>, Error> {
         let list = |folder: &str| {
@@ -495,50 +320,8 @@ impl Work<'_> {
     }
 }
 
-/// A whole file, with zeros where the disk does not give it.
-fn read_with_holes(disk: &dyn Disk, key: &str) -> Result<Vec<u8>, Error> {
-    let len = disk.len(key).map_err(|source| Error::Io { doing: "read", path: key.to_owned(), source })?;
-    let mut bytes = vec![0; len as usize];
-    for (index, piece) in bytes.chunks_mut(READ_BYTES).enumerate() {
-        if disk.read_at(key, (index * READ_BYTES) as u64, piece).is_err() {
-            piece.fill(0);
-        }
-    }
-    Ok(bytes)
-}
-
 /// Puts a file where it is in nobody's way.
 pub(crate) fn set_aside(disk: &dyn Disk, key: &str) -> Result<(), Error> {
     let aside = quarantine::set_aside(disk, key);
     aside.map(|_| ()).map_err(|source| Error::Io { doing: "set aside", path: key.to_owned(), source })
-}
-
-/// Where the readable blocks are among the bytes up to `end`: PV, place and length, by PV and place.
-fn blocks(bytes: &[u8], end: usize) -> Vec<(PvId, usize, usize)> {
-    let mut blocks = Vec::new();
-    let mut at = HEADER_LEN.min(end);
-    while at < end {
-        match block_at(&bytes[at..end]) {
-            Some((pv, len)) => {
-                blocks.push((pv, at, len));
-                at += len;
-            }
-            None => at += 1,
-        }
-    }
-    blocks.sort_by_key(|(pv, ..)| *pv);
-    blocks
-}
-
-/// The block at the beginning of `bytes`: its PV and length. What cannot be one is told apart before a checksum is computed.
-fn block_at(bytes: &[u8]) -> Option<(PvId, usize)> {
-    let (check, rest) = bytes.split_first_chunk::<8>()?;
-    let len = u32::from_le_bytes(*rest.first_chunk::<4>()?) as usize;
-    let block = bytes.get(..BLOCK_HEADER_LEN.checked_add(len)?)?;
-    let (element, shape) = (*bytes.get(BLOCK_HEADER_LEN + 4)?, *bytes.get(BLOCK_HEADER_LEN + 5)?);
-    if element > 13 || shape > 1 || xxh3_64(&block[8..]) != u64::from_le_bytes(*check) {
-        return None;
-    }
-    let (pv, batch) = block::take(block).ok()?;
-    (!batch.is_empty()).then_some((pv, block.len()))
 }
