@@ -63,6 +63,6 @@ pub use rescue::{
 };
 pub use sample::{Stretch, Summary};
 pub use shard_backup::{ShardBackup, backup_shard};
-pub use store::{Closed, Store};
+pub use store::{Store, shard::Closed};
 pub use upkeep::{import::Import, taken::Offer};
 pub use writer::Writer;
