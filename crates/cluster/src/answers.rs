@@ -10,11 +10,12 @@ use sample::{TimeRange, Timestamp};
 use shared::{Epoch, Frames, Part};
 
 use crate::{
-    board::{Board, Held, Open},
+    board::Board,
     days::given_up,
     orders::{add_here, enter_here, not_now},
     pairs::Pairs,
     rows::{KeptTokenRow, MemoRow, MemoTextRow, PurgedRow, SizeRow, steps_rows},
+    seams::{Held, Open},
     wire::{self, AddRow, Answer, ByWire, EachRow, FramesRow, MarkRow, PartRow, Question, StatusRow},
 };
 

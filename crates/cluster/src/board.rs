@@ -1,8 +1,12 @@
 //! The board: which shard is open here, which node has each of the others, and how both are reached.
 
+mod held;
+mod problems;
+mod reach;
+mod unanswered;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
     ops::Range,
     sync::{
         Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
@@ -11,23 +15,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use archive::{
-    Copies, Cost, Curator, Directory, DirectoryError, Fault, NodeStanding, NodeState, Orders, Policies, PvEntry, PvId,
-    Rulebook, Source, SourceError, Standing, Storage, Tokens, Unanswered,
-};
+use archive::{Copies, Directory, NodeStanding, NodeState, Policies};
 use sample::Timestamp;
-use shared::Part;
 
+pub(crate) use crate::seams::Open;
 use crate::{
     beat::Beat,
     claims::Claims,
     days::Merging,
     figures::Said,
     mirror::Mirroring,
-    numbers::{SHARDS_END, global, split},
     pairs::Pairs,
     placement::Placement,
-    wire::{self, Answer, FramesRow, PartRow, Question},
+    seams::{Follows, Peers},
+    wire,
 };
 
 /// Who asks for samples waits so long for a shard whose node has died: until another node has taken it.
@@ -36,68 +37,6 @@ pub(crate) const TAKEN_WITHIN: Duration = Duration::from_secs(20);
 const CLOCKS_DIFFER_MAX: u64 = 30;
 /// Troubles that last longer are listed among the problems.
 const TOLD_AFTER: Duration = Duration::from_secs(15);
-
-/// A shard that is open here: an archive like that of one machine, whose PVs have the numbers of the shard.
-pub struct Open {
-    /// In which epoch.
-    pub epoch: u64,
-    /// Its list of PVs.
-    pub directory: Arc<dyn Directory>,
-    /// Its samples.
-    pub source: Arc<dyn Source>,
-    /// How it is doing.
-    pub storage: Arc<dyn Storage>,
-    /// Changes of its list of which acquisition need not know.
-    pub curator: Arc<dyn Curator>,
-    /// Orders about its PVs.
-    pub orders: Arc<dyn Orders>,
-    /// By which rules they are archived.
-    pub rulebook: Arc<dyn Rulebook>,
-    /// How they fare.
-    pub standing: Arc<dyn Standing>,
-    /// The tokens that it keeps.
-    pub tokens: Arc<dyn Tokens>,
-    /// Takes what a node holds of an epoch that has ended; true when none of it needs to be held any more.
-    pub parts: Arc<dyn Parts>,
-}
-
-impl fmt::Debug for Open {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "open in epoch {}", self.epoch)
-    }
-}
-
-/// Frames that somebody holds of an epoch.
-pub trait Held: Send + Sync {
-    /// The number of the first frame of the file that has this one.
-    fn beginning_of(&self, frame: u64) -> std::io::Result<u64>;
-    /// Frames from one on and below another, as they lie in one file.
-    fn read(&self, from: u64, below: u64, max: usize) -> std::io::Result<Option<shared::LogRun>>;
-}
-
-/// Takes what is handed over.
-pub trait Parts: Send + Sync {
-    /// Takes a part, as far as it is due.
-    fn take(&self, part: &Part, held: &dyn Held) -> Result<bool, String>;
-}
-
-/// The list of PVs of a shard as its journal tells it to whoever does not own it.
-pub trait Follows: fmt::Debug + Send + Sync {
-    /// The list, as far as it is known.
-    fn list(&self) -> &dyn Directory;
-    /// Takes what the journal has by now.
-    fn catch_up(&self) -> Result<(), String>;
-}
-
-/// The other nodes.
-pub trait Peers: fmt::Debug + Send + Sync {
-    /// Asks the node of that name in the bytes of the cluster. An order is sent once at most.
-    fn ask(&self, node: &str, question: Vec<u8>, is_order: bool) -> Result<Vec<u8>, SourceError>;
-    /// What it recorded, by the numbers of the cluster; none if nobody knows where it is.
-    fn source(&self, node: &str) -> Option<Arc<dyn Source>>;
-    /// These nodes live, and are reached there.
-    fn know(&self, nodes: &[(String, String)]);
-}
 
 /// Who has a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -423,211 +362,6 @@ impl Board {
         self.listed.read().unwrap_or_else(PoisonError::into_inner).contains(&shard)
     }
 
-    /// Why PVs may be missing from the list.
-    pub(crate) fn list_lacks(&self) -> Option<String> {
-        self.unlisted().first().map(|shard| self.unread(*shard))
-    }
-
-    fn unread(&self, shard: u32) -> String {
-        let behind = self.behind.read().unwrap_or_else(PoisonError::into_inner);
-        let why = behind.get(&shard).map(|(_, why)| format!(": {why}")).unwrap_or_default();
-        format!("node {} has not read the list of shard {shard} of the cluster yet{why}", self.own())
-    }
-
-    /// Lists that cannot be read any more, and tell what was so before.
-    fn lists_behind(&self) -> Option<String> {
-        let behind = self.behind.read().unwrap_or_else(PoisonError::into_inner);
-        let long: Vec<_> = behind.iter().filter(|(_, (since, _))| since.elapsed() > TOLD_AFTER).collect();
-        let (first, (since, why)) = long.first()?;
-        let others = if long.len() > 1 { format!(" and of {} others", long.len() - 1) } else { String::new() };
-        Some(format!(
-            "the list of PVs of shard {first}{others} has not been read here for {} s, what is said of it is as old: {why}",
-            since.elapsed().as_secs()
-        ))
-    }
-
-    /// Of a shard for which nobody answers at present: why. None of one that has no PVs, as nothing is missing then.
-    pub(crate) fn unanswered(&self, shard: u32) -> Option<Unanswered> {
-        let is_listed = self.is_listed(shard);
-        let why = match self.seat(shard) {
-            Seat::Here(_) => return None,
-            Seat::There(node) => match self.peers.source(&node).map(|link| link.away()) {
-                Some(None) if is_listed => return None,
-                Some(None) => self.unread(shard),
-                Some(Some(why)) => format!("node {node}, which has it, cannot be asked: {why}"),
-                None => format!("nobody knows where node {node} is, which has it"),
-            },
-            Seat::Nowhere => {
-                let failing = self.failing.read().unwrap_or_else(PoisonError::into_inner);
-                let why = failing.get(&shard).map(|why| format!("; it {why}")).unwrap_or_default();
-                format!("no node has it at present{why}")
-            }
-        };
-        let names = self.list(shard, |list| list.names().len() as u64).filter(|_| is_listed);
-        (names != Some(0)).then(|| Unanswered { part: format!("shard {shard} of the cluster"), names, why })
-    }
-
-    /// Whether nobody has had a shard for so long that it is no move any more.
-    pub(crate) fn is_lost(&self, shard: u32) -> bool {
-        let orphaned = self.orphaned.read().unwrap_or_else(PoisonError::into_inner);
-        orphaned.get(&shard).is_some_and(|(since, _)| since.elapsed() > TOLD_AFTER)
-    }
-
-    /// Since when nobody answers for a shard, as far as this node has noticed.
-    pub(crate) fn unanswered_since(&self, shard: u32) -> Timestamp {
-        let orphaned = self.orphaned.read().unwrap_or_else(PoisonError::into_inner);
-        let seconds = orphaned.get(&shard).map_or_else(|| self.heard_at.load(Relaxed), |(_, clock)| *clock);
-        Timestamp::from_nanos(seconds.saturating_mul(1_000_000_000))
-    }
-
-    /// The source that has a shard now, with whether it is here; an error if nobody has it.
-    pub(crate) fn source(&self, pv: PvId) -> Result<(Arc<dyn Source>, bool), SourceError> {
-        let (shard, _) = split(pv);
-        match self.seat(shard) {
-            Seat::Here(open) => Ok((open.source.clone(), true)),
-            Seat::There(node) => match self.peers.source(&node) {
-                Some(source) => Ok((source, false)),
-                None => Err(self.nobody(shard)),
-            },
-            Seat::Nowhere => Err(self.nobody(shard)),
-        }
-    }
-
-    /// The same, if it can be asked.
-    pub(crate) fn reached(&self, pv: PvId) -> Result<(Arc<dyn Source>, bool), SourceError> {
-        let (source, is_here) = self.source(pv)?;
-        match source.away().filter(|_| !is_here) {
-            None => Ok((source, is_here)),
-            Some(why) => {
-                let (shard, _) = split(pv);
-                let called = self.pairs().called(shard);
-                let node = self.claim(shard).map(|claim| claim.node).unwrap_or_default();
-                let message = format!("node {node}, which has {called} of the cluster, cannot be asked: {why}");
-                Err(SourceError { cost: Cost::UntilBack, message })
-            }
-        }
-    }
-
-    /// The number of a PV in the copy of its shard, and what the list of the copy says of it; none if it was never recorded there.
-    pub(crate) fn copied(&self, pv: PvId) -> Option<(PvId, PvEntry)> {
-        let (shard, local) = split(pv);
-        let copy = self.pairs().copy_of(shard)?;
-        let entry = self.list(copy, |list| list.entry(local))??;
-        Some((global(copy, local)?, entry))
-    }
-
-    /// The number of a PV in the copy of its shard, if both record it.
-    pub(crate) fn twin(&self, pv: PvId) -> Option<PvId> {
-        let (shard, local) = split(pv);
-        let entry = self.list(shard, |list| list.entry(local))??;
-        let (twin, _) = self.copied(pv)?;
-        (entry.settings.rules().copies == Copies::Two).then_some(twin)
-    }
-
-    /// The number of a PV in the copy of its shard while nobody answers for the shard, and somebody does for the copy.
-    pub(crate) fn stand_in(&self, pv: PvId) -> Option<PvId> {
-        let twin = self.twin(pv)?;
-        (self.reached(pv).is_err() && self.reached(twin).is_ok()).then_some(twin)
-    }
-
-    pub(crate) fn nobody(&self, shard: u32) -> SourceError {
-        SourceError { cost: Cost::UntilBack, message: self.nobody_has(shard) }
-    }
-
-    pub(crate) fn nobody_has(&self, shard: u32) -> String {
-        let called = self.pairs().called(shard);
-        format!("no node has {called} of the cluster at present; another one takes it within seconds, ask again")
-    }
-
-    /// Why a PV cannot be answered from here.
-    pub fn lacks(&self, pv: PvId) -> Option<String> {
-        let (shard, _) = split(pv);
-        self.open_here(shard)
-            .is_none()
-            .then(|| format!("{} is not open at node {}", self.pairs().called(shard), self.own()))
-    }
-
-    /// Asks the node that has a shard, which is not this one.
-    pub(crate) fn ask(&self, node: &str, question: &Question) -> Result<Answer, DirectoryError> {
-        let lost = |error: SourceError| DirectoryError { fault: Fault::NotNow, message: error.message };
-        let answer = self.peers.ask(node, wire::bytes(question), question.is_order()).map_err(lost)?;
-        match wire::read(&answer) {
-            Some(Answer::Fault(fault, message)) => Err(wire::fault(fault, message)),
-            Some(answer) => Ok(answer),
-            None => Err(self.nonsense(node)),
-        }
-    }
-
-    pub(crate) fn nonsense(&self, node: &str) -> DirectoryError {
-        let message =
-            format!("node {node} answered something else than what it was asked; run the same version on both");
-        DirectoryError { fault: Fault::Failed, message }
-    }
-
-    /// The shared store says so of itself.
-    pub fn is_kept_with(&self, caveats: Vec<String>) {
-        *self.caveats.write().unwrap_or_else(PoisonError::into_inner) = caveats;
-    }
-
-    /// What an operator must know, in sentences.
-    pub fn problems(&self) -> Vec<String> {
-        let orphaned = self.orphaned.read().unwrap_or_else(PoisonError::into_inner);
-        let long = orphaned.iter().filter(|(_, (since, _))| since.elapsed() > TOLD_AFTER);
-        let mut told: Vec<String> = long
-            .map(|(shard, (since, _))| {
-                let (called, so_long) = (self.pairs().called(*shard), since.elapsed().as_secs());
-                let what = match self.pairs().copied(*shard) {
-                    None => "its PVs are not recorded",
-                    Some(_) => "its PVs are recorded once",
-                };
-                format!("no node has had {called} of the cluster for {so_long} s; {what}")
-            })
-            .collect();
-        told.extend(self.at_one_node());
-        told.extend(self.mirroring.problems(TOLD_AFTER));
-        for node in self.standing().into_iter().filter(|of| of.state == NodeState::Silent) {
-            let told_of = format!("node {} of the cluster is silent; the others record what it had", node.name);
-            told.push(told_of + ". If it is gone for good: `pvark cluster forget`");
-        }
-        let failing = self.failing.read().unwrap_or_else(PoisonError::into_inner);
-        told.extend(failing.iter().map(|(shard, why)| format!("{} {why}", self.pairs().called(*shard))));
-        told.extend(self.unreached());
-        told.extend(self.lists_behind());
-        told.extend(self.caveats.read().unwrap_or_else(PoisonError::into_inner).iter().cloned());
-        let clocks = self.clocks.read().unwrap_or_else(PoisonError::into_inner);
-        told.extend(clocks.iter().map(|(node, ahead)| {
-            let where_to = if *ahead > 0 { "ahead of" } else { "behind" };
-            format!(
-                "the clock of node {node} is {} s {where_to} this node's: set both by NTP, as times of IOCs are judged by them",
-                ahead.unsigned_abs()
-            )
-        }));
-        told
-    }
-
-    /// The shards that are at one node with their copies.
-    fn at_one_node(&self) -> Option<String> {
-        let together = self.together.read().unwrap_or_else(PoisonError::into_inner);
-        let long = together.iter().filter(|(_, since)| since.elapsed() > TOLD_AFTER).map(|(shard, _)| *shard);
-        let long: Vec<u32> = long.collect();
-        let node = self.claim(*long.first()?)?.node;
-        Some(format!(
-            "node {node} records {} shards and their copies as well: with it the PVs that are to be recorded twice are lost; \
-             start another node",
-            long.len()
-        ))
-    }
-
-    /// The nodes that live and cannot be asked from here, each with the reason.
-    fn unreached(&self) -> Vec<String> {
-        let stays = |(node, beat, lives): &(String, Beat, bool)| *lives && !beat.is_leaving && node != self.own();
-        let unreached = |(node, beat, _): (String, Beat, bool)| {
-            let why = self.peers.source(&node)?.away()?;
-            Some(format!("node {node} of the cluster lives and cannot be asked at {}: {why}", beat.address))
-        };
-        self.nodes().into_iter().filter(stays).filter_map(unreached).collect()
-    }
-
     /// How the nodes stand, without what they say of themselves.
     pub(crate) fn standing(&self) -> Vec<NodeStanding> {
         let nodes = self.nodes().into_iter();
@@ -654,36 +388,6 @@ impl Board {
         self.format.fetch_max(format, Relaxed);
     }
 
-    /// What was made of the journal of a moment: of what a node holds.
-    pub fn held_at(&self, node: &str, part: &Part) -> impl Held + use<'_> {
-        let row = PartRow {
-            shard: self.pairs().number(&part.shard).unwrap_or(SHARDS_END),
-            epoch: part.epoch.0,
-            first: part.frames.first,
-            end: part.frames.end,
-            holder: node.to_owned(),
-        };
-        There { board: self, row }
-    }
-
-    /// Offers a part to whoever has its shard now, who takes it in pieces; true when it need not be held any more.
-    pub fn offer(&self, part: &Part, held: &dyn Held) -> Result<bool, String> {
-        let Some(shard) = self.pairs().number(&part.shard) else { return Ok(false) };
-        match self.seat(shard) {
-            Seat::Here(open) if open.epoch > part.epoch.0 => open.parts.take(part, held),
-            Seat::There(node) => {
-                let holder = self.own().to_owned();
-                let Part { epoch, frames, .. } = part;
-                let row = PartRow { shard, epoch: epoch.0, first: frames.first, end: frames.end, holder };
-                match self.ask(&node, &Question::Offer(row)).map_err(|error| error.message)? {
-                    Answer::Done(done) => Ok(done),
-                    _ => Err(self.nonsense(&node).message),
-                }
-            }
-            _ => Ok(false),
-        }
-    }
-
     /// Adds what is counted since the last row of the ledger; for `open_account`.
     pub(crate) fn account_of(row: Option<(i64, Vec<u64>)>) -> Option<(Timestamp, archive::ledger::Account)> {
         let (since, counts) = row?;
@@ -701,47 +405,11 @@ fn state(beat: &Beat, lives: bool) -> NodeState {
     }
 }
 
-/// Frames that another node holds.
-struct There<'b> {
-    board: &'b Board,
-    row: PartRow,
-}
-
-impl There<'_> {
-    fn ask(&self, question: &Question) -> std::io::Result<Answer> {
-        self.board.ask(&self.row.holder, question).map_err(|error| std::io::Error::other(error.message))
-    }
-
-    fn nonsense(&self) -> std::io::Error {
-        std::io::Error::other(self.board.nonsense(&self.row.holder).message)
-    }
-}
-
-impl Held for There<'_> {
-    fn beginning_of(&self, frame: u64) -> std::io::Result<u64> {
-        match self.ask(&Question::Beginning(PartRow { first: frame, ..self.row.clone() }))? {
-            Answer::Number(number) => Ok(number),
-            _ => Err(self.nonsense()),
-        }
-    }
-
-    fn read(&self, from: u64, below: u64, max: usize) -> std::io::Result<Option<shared::LogRun>> {
-        let row = PartRow { first: from, end: below, ..self.row.clone() };
-        match self.ask(&Question::Frames(row, max as u64))? {
-            Answer::Frames(None) => Ok(None),
-            Answer::Frames(Some(FramesRow { first, end, file, at, bytes })) => {
-                Ok(Some(shared::LogRun { frames: shared::Frames { first, end }, file, at, bytes }))
-            }
-            _ => Err(self.nonsense()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use archive::{Method, Names, Protocol, PvEntry, PvName, PvSettings, PvState};
+    use archive::{Method, Names, Protocol, PvEntry, PvId, PvName, PvSettings, PvState};
 
     use super::*;
     use crate::testing::{board_with, empty_shard};

@@ -16,11 +16,12 @@ use archive::{
 use sample::{Batch, TimeRange, Timestamp};
 
 use crate::{
-    board::{Board, Open},
+    board::Board,
     intake::WholeIntake,
     numbers::split,
     orders::not_now,
     rows::{DeletionRow, KeptTokenRow, MemoRow, PurgedRow},
+    seams::Open,
     whole::{Whole, deletion_of, removed_of, unnumbered},
     wire::{self, Answer, Question},
 };
@@ -330,8 +331,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        board::Follows,
         numbers::global,
+        seams::Follows,
         testing::{NoList, says, says_with},
     };
 

@@ -13,8 +13,9 @@ use std::{
 use archive::{DirectoryError, Fault};
 
 use crate::{
-    board::{Board, Open, Seat},
+    board::{Board, Seat},
     orders::not_now,
+    seams::Open,
     wire::{self, Answer, Question},
 };
 

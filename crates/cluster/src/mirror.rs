@@ -19,8 +19,9 @@ use archive::{
 use sample::Timestamp;
 
 use crate::{
-    board::{Board, Open, Seat},
+    board::{Board, Seat},
     orders::not_now,
+    seams::Open,
     wire::{Answer, Question},
 };
 
@@ -272,7 +273,7 @@ mod tests {
     use super::*;
     use crate::{
         Beat,
-        board::Follows,
+        seams::Follows,
         testing::{board_of, saying},
         whole::Whole,
     };

@@ -8,9 +8,10 @@ use archive::{
 };
 
 use crate::{
-    board::{Open, Seat},
+    board::Seat,
     numbers::{PVS_MAX, global, split},
     rows::StepRow,
+    seams::Open,
     whole::{Whole, of_order, undo_of, unnumbered},
     wire::{self, AddRow, Answer, Question},
 };

@@ -16,9 +16,10 @@ use sample::Timestamp;
 
 use crate::{
     answers::SIZES_AT_ONCE,
-    board::{Board, Open, Seat},
+    board::{Board, Seat},
     numbers::{global, split},
     rows::{IocRow, SizeRow},
+    seams::Open,
     whole::Whole,
     wire::{Answer, Question, StatusRow},
 };

@@ -16,10 +16,11 @@ use shared::{Part, twin::Memory};
 
 use crate::{
     Beat, Willing,
-    board::{Board, Follows, Held, Open, Parts, Peers, Plan},
+    board::{Board, Plan},
     claims::Claims,
     curator::SiteTokens,
     placement::Placement,
+    seams::{Follows, Held, Open, Parts, Peers},
     whole::Whole,
     wire::{self, Answer},
 };

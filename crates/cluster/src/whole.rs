@@ -230,7 +230,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        board::Follows,
+        seams::Follows,
         testing::{NoList, board_with, empty_shard},
     };
 
