@@ -9,6 +9,8 @@
 
 mod desk;
 mod draft;
+mod file_names;
+mod job;
 mod plan;
 mod record;
 mod shelf;

@@ -12,11 +12,7 @@ use std::{
 
 use sample::{TimeRange, Timestamp};
 
-use super::{
-    Form,
-    desk::{Desk, Job},
-    shelf::Shelf,
-};
+use super::{Form, desk::Desk, job::Job, shelf::Shelf};
 use crate::{
     ask::Ask,
     refusal::{Code, Refusal},
