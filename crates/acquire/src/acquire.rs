@@ -1,9 +1,14 @@
 //! Acquisition as a whole: the two clients, a channel for each PV, the buffer and the writer's thread.
 
+mod installed;
+mod record_fields;
+mod subscriptions;
+mod switches;
+
 use std::{
     io,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicI64, AtomicU32, Ordering::Relaxed},
     },
     thread::JoinHandle,
@@ -11,8 +16,7 @@ use std::{
 };
 
 use archive::{
-    Changes, Connection, Deadband, Group, Ioc, Keeper, LEDGER_SHARES, Method, Pipeline, Policies, Protocol, PvEntry,
-    PvId, PvSettings, PvState, Record, Roster, RuleName, Sink, Totals, Touches, ledger_share,
+    Group, Ioc, LEDGER_SHARES, Policies, Protocol, PvEntry, PvId, Record, Roster, Sink, Totals, Touches, ledger_share,
 };
 use epics::{Event, Key, Server};
 use sample::{GapCause, Timestamp};
@@ -21,11 +25,12 @@ use crate::{
     buffer::{Buffer, Offered},
     channel::{Channel, Fact},
     control::Control,
-    convert,
-    descriptions::{Begun, Descriptions},
+    descriptions::Descriptions,
     groups::SwitchedGroups,
     ledger::{Ledger, Occasion, Recent},
-    names::{Alias, Asking, Names},
+    lock::lock,
+    names::Names,
+    slot::ChannelSlot,
     slots::Slots,
     status::{Counters, Tally, ca_traffic, pva_traffic},
     writer,
@@ -97,9 +102,6 @@ struct Clients {
 /// Records that are counted while the list of channels is looked at once.
 const RECORDS_AT_ONCE: usize = 256;
 
-/// No generation has this number, which would take years of changes without a pause.
-const NO_GENERATION: u32 = u32::MAX;
-
 /// The number that stands for the switches of groups, which are no PVs of the archive. No PV has it.
 const SWITCHES: PvId = PvId(u32::MAX);
 
@@ -108,40 +110,6 @@ const NAMES: PvId = PvId(u32::MAX - 1);
 
 /// The number that stands for the fields with the descriptions of records.
 const DESCRIPTIONS: PvId = PvId(u32::MAX - 2);
-
-/// A channel's place. The generation, of which no two subscriptions have the same, tells events of the present subscription from
-/// late ones of a former.
-#[derive(Debug)]
-pub(crate) struct ChannelSlot {
-    generation: AtomicU32,
-    /// That of the subscription which takes the place of the present one with its first value, so that none is lost in between.
-    next: AtomicU32,
-    channel: Mutex<Channel>,
-}
-
-impl ChannelSlot {
-    fn new(generation: u32, channel: Channel) -> Arc<ChannelSlot> {
-        let (generation, next) = (AtomicU32::new(generation), AtomicU32::new(NO_GENERATION));
-        Arc::new(ChannelSlot { generation, next, channel: Mutex::new(channel) })
-    }
-
-    fn generation(&self) -> u32 {
-        self.generation.load(Relaxed)
-    }
-
-    /// Both subscriptions that there may be.
-    fn generations(&self) -> impl Iterator<Item = u32> {
-        // The next one first: it may become the present one in between, and then stands here twice rather than not at all.
-        let next = self.next.load(Relaxed);
-        [next, self.generation()].into_iter().filter(|generation| *generation != NO_GENERATION)
-    }
-}
-
-impl ChannelSlot {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Channel> {
-        lock(&self.channel)
-    }
-}
 
 /// Acquisition while it runs.
 #[derive(Debug)]
@@ -225,153 +193,7 @@ impl<S: Roster> Acquire<S> {
     }
 }
 
-impl<S: Roster> Shared<S> {
-    /// Those of the config, and those that somebody set and the config does not name.
-    fn known_groups(&self, of_config: Vec<Group>) -> Vec<(Group, Keeper)> {
-        let is_named = |group: &Group| of_config.iter().any(|other| other.name == group.name);
-        let own = self.sink.groups().into_iter().filter(|group| !is_named(group));
-        let own: Vec<_> = own.map(|group| (group, Keeper::Archive)).collect();
-        of_config.into_iter().map(|group| (group, Keeper::Config)).chain(own).collect()
-    }
-}
-
 impl<S: Sink> Shared<S> {
-    /// Puts a PV to work, or back to work with other settings. Without values there is a gap from `now` on; if only rules of its
-    /// sampling are others, it goes on without one.
-    pub(crate) fn install(&self, entry: PvEntry, now: Timestamp) {
-        let pv = entry.id;
-        let former = self.slot(pv);
-        if let Some(slot) = &former
-            && self.adjust(slot, &entry, now)
-        {
-            return;
-        }
-        let generation = self.next_generation.fetch_add(1, Relaxed);
-        let mut channel = Channel::new(entry.clone(), now);
-        if let Some(former) = former {
-            former.generations().for_each(|generation| self.unsubscribe(pv, generation));
-            channel = std::mem::replace(&mut *former.lock(), Channel::gone(entry.clone(), now));
-            channel.listed = false;
-        } else {
-            self.tally.enter(channel.connection());
-            self.moved.note(pv);
-            // What was added at another time was asked then.
-            let is_added = entry.added == now && entry.settings.state == PvState::Active;
-            channel.is_unnamed = self.resolve_aliases && is_added && Names::may_be_alias(&entry.name);
-        }
-        let active = entry.settings.state == PvState::Active;
-        let (name, settings) = (entry.name.clone(), entry.settings.clone());
-        let disabled = lock(&self.groups).disable(&entry);
-        let begin = |channel: &mut Channel, record: &mut dyn FnMut(Fact)| {
-            channel.begin(entry, now, record);
-            channel.set_disabled(disabled, now, record);
-        };
-        self.run(&mut channel, begin, pv, now);
-        let slot = ChannelSlot::new(generation, channel);
-        self.write_channels().insert(pv, slot.clone());
-        // A switch may have been heard after it was asked and before the place was known.
-        self.follow_groups(pv, &slot, now);
-        if active {
-            self.subscribe(pv, generation, &settings, name.shared());
-        }
-    }
-
-    /// Lets a channel go on with other rules of sampling, if nothing else is to change. What the server must know of them is
-    /// asked for by a second subscription, which takes the place of the first.
-    fn adjust(&self, slot: &Arc<ChannelSlot>, entry: &PvEntry, now: Timestamp) -> bool {
-        let pv = entry.id;
-        let former = {
-            let mut channel = slot.lock();
-            let former = channel.entry.clone();
-            let (old, new) = (&former.settings, &entry.settings);
-            let is_same = former.name == entry.name && old.protocol == new.protocol && old.state == new.state;
-            if !is_same || new.state != PvState::Active {
-                return false;
-            }
-            self.run(&mut channel, |channel, record| channel.adjust(entry.clone(), record), pv, now);
-            former
-        };
-        if Monitors::of(&former.settings) != Monitors::of(&entry.settings) {
-            let generation = self.next_generation.fetch_add(1, Relaxed);
-            let given_up = slot.next.swap(generation, Relaxed);
-            if given_up != NO_GENERATION {
-                self.unsubscribe(pv, given_up);
-            }
-            self.subscribe(pv, generation, &entry.settings, entry.name.shared());
-        }
-        self.follow_groups(pv, slot, now);
-        true
-    }
-
-    /// Lets a channel know whether its groups are disabled.
-    fn follow_groups(&self, pv: PvId, slot: &ChannelSlot, now: Timestamp) {
-        let mut channel = slot.lock();
-        let disabled = lock(&self.groups).disable(&channel.entry);
-        if channel.is_disabled() != disabled {
-            self.run(&mut channel, |channel, record| channel.set_disabled(disabled, now, record), pv, now);
-        }
-    }
-
-    /// A group stands otherwise than before.
-    fn follow_all_groups(&self, now: Timestamp) {
-        let slots: Vec<(PvId, Arc<ChannelSlot>)> = self.slots_by_share().into_iter().flatten().collect();
-        for (pv, slot) in slots {
-            let is_concerned = !slot.lock().entry.settings.rules().groups.is_empty();
-            if is_concerned {
-                self.follow_groups(pv, &slot, now);
-            }
-        }
-    }
-
-    /// Puts groups in the places of those of their names, and hears their switches.
-    pub(crate) fn set_groups(&self, groups: &[(Group, Keeper)]) {
-        for (group, keeper) in groups {
-            let (new, gone) = lock(&self.groups).set(group, *keeper);
-            gone.into_iter().for_each(|number| self.unsubscribe(SWITCHES, number));
-            for listening in new {
-                let protocol = listening.protocol.unwrap_or(self.default_protocol);
-                let settings = PvSettings::plain(protocol, Method::Monitor, PvState::Active);
-                self.subscribe(SWITCHES, listening.number, &settings, listening.pv.shared());
-            }
-        }
-        self.follow_all_groups(now());
-    }
-
-    /// Takes groups out.
-    pub(crate) fn remove_groups(&self, names: &[RuleName]) {
-        for name in names {
-            let gone = lock(&self.groups).remove(name);
-            gone.into_iter().for_each(|number| self.unsubscribe(SWITCHES, number));
-        }
-        self.follow_all_groups(now());
-    }
-
-    pub(crate) fn with_groups<T>(&self, look: impl FnOnce(&SwitchedGroups) -> T) -> T {
-        look(&lock(&self.groups))
-    }
-
-    fn switched(&self, number: u32, event: Event) {
-        let Event::Updated(reading) = event else { return };
-        let now = now();
-        let sample = convert::sample(reading, now);
-        if lock(&self.groups).hear(number, &sample.value) {
-            self.follow_all_groups(now);
-        }
-    }
-
-    /// Takes a PV out, and says whether it was there; what it had counted stays in the totals.
-    pub(crate) fn uninstall(&self, pv: PvId) -> bool {
-        let Some(slot) = self.write_channels().remove(pv) else { return false };
-        slot.generations().for_each(|generation| self.unsubscribe(pv, generation));
-        let mut ledger = lock(&self.ledger); // before the channel, as where rows are written
-        let (now, mut channel) = (now(), slot.lock());
-        self.run(&mut channel, |channel, record| channel.end(now, record), pv, now);
-        ledger.depart(pv, &mut channel);
-        self.tally.leave(channel.connection());
-        self.moved.note(pv);
-        true
-    }
-
     /// Looks at a PV.
     pub(crate) fn with_channel<T>(&self, pv: PvId, look: impl FnOnce(&Channel) -> T) -> Option<T> {
         self.slot(pv).map(|slot| look(&slot.lock()))
@@ -488,54 +310,6 @@ impl<S: Sink> Shared<S> {
         }
     }
 
-    /// Goes on asking for the names of records, and gives those PVs whose record has another.
-    pub(crate) fn ask_names(&self, now: Timestamp) -> Vec<Alias> {
-        let (new, gone) = lock(&self.names).tick(now);
-        gone.into_iter().for_each(|number| self.unsubscribe(NAMES, number));
-        for Asking { number, field, protocol } in new {
-            self.subscribe(NAMES, number, &PvSettings::plain(protocol, Method::Monitor, PvState::Active), field.into());
-        }
-        lock(&self.names).take_found()
-    }
-
-    /// Reads what describes a record, unless that is known: of a PV by Channel Access that is connected. It takes a moment.
-    pub(crate) fn describe(&self, pv: PvId, now: Timestamp) -> Option<String> {
-        let (server, name) = self.with_channel(pv, |channel| {
-            let PvEntry { name, settings, .. } = &channel.entry;
-            let is_asked = settings.protocol == Protocol::Ca && channel.connection() == Connection::Connected;
-            let record = name.as_str().strip_suffix(".VAL").unwrap_or(name.as_str());
-            // What has a dot is a field itself.
-            let record = Some(record).filter(|record| is_asked && !record.contains('.'));
-            Some((channel.status().server?, format!("{}.DESC", record?)))
-        })??;
-        match self.descriptions.begin(pv, server, now) {
-            Begun::Known(text) => Some(text),
-            Begun::Nothing => None,
-            Begun::Read(number) => {
-                let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
-                self.subscribe(DESCRIPTIONS, number, &settings, name.into());
-                let answer = self.descriptions.wait(number, pv, server, now);
-                self.unsubscribe(DESCRIPTIONS, number);
-                answer
-            }
-        }
-    }
-
-    /// Whether a subscription is the present one. With its first value the one that is to come becomes that.
-    fn is_heard(&self, pv: PvId, slot: &ChannelSlot, generation: u32, event: &Event) -> bool {
-        if slot.generation() == generation {
-            return true;
-        }
-        let is_sign = matches!(event, Event::Updated(_) | Event::Filtered);
-        // Another may have taken its place meanwhile.
-        let is_ready = is_sign && slot.next.compare_exchange(generation, NO_GENERATION, Relaxed, Relaxed).is_ok();
-        if is_ready {
-            let former = slot.generation.swap(generation, Relaxed);
-            self.unsubscribe(pv, former);
-        }
-        is_ready
-    }
-
     /// Lets a channel work, passes its facts on and counts those that found no room.
     fn run(
         &self,
@@ -566,23 +340,6 @@ impl<S: Sink> Shared<S> {
             self.tally.moved(connection, channel.connection());
             self.moved.note(pv);
         }
-    }
-
-    fn subscribe(&self, pv: PvId, generation: u32, settings: &PvSettings, name: Arc<str>) {
-        let clients = self.read_clients();
-        let Some(clients) = clients.as_ref() else { return };
-        let Monitors { ca, pva } = Monitors::of(settings);
-        match settings.protocol {
-            Protocol::Ca => clients.ca.subscribe_shared(key(pv, generation), name, ca),
-            Protocol::Pva => clients.pva.subscribe_shared(key(pv, generation), name, pva),
-        }
-    }
-
-    fn unsubscribe(&self, pv: PvId, generation: u32) {
-        let clients = self.read_clients();
-        let Some(clients) = clients.as_ref() else { return };
-        clients.ca.unsubscribe(key(pv, generation));
-        clients.pva.unsubscribe(key(pv, generation));
     }
 
     /// Hears nothing more; what waits for the end of a scan period is taken now.
@@ -644,43 +401,6 @@ impl<S: Sink> Shared<S> {
     fn write_channels(&self) -> RwLockWriteGuard<'_, Slots> {
         self.channels.write().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// A lock whose holder panicked is still good: everything behind these locks is changed in single steps.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What a server is asked for, by either protocol.
-#[derive(PartialEq)]
-struct Monitors {
-    ca: epics::ca::Monitor,
-    pva: epics::pva::Monitor,
-}
-
-impl Monitors {
-    fn of(settings: &PvSettings) -> Monitors {
-        use epics::ca::{Mask, filter};
-        let rules = settings.rules();
-        let mask = match rules.changes {
-            Changes::Archive => Mask::ARCHIVE,
-            Changes::Value => Mask::VALUE,
-            Changes::Any => Mask::ARCHIVE | Mask::VALUE,
-        };
-        let deadband = rules.deadband.map(|deadband| match deadband {
-            Deadband::Absolute(width) => filter::FilterBand::Absolute(width),
-            Deadband::Percent(percent) => filter::FilterBand::Percent(percent),
-        });
-        let mask = mask | Mask::ALARM;
-        let ca = epics::ca::Monitor { mask, deadband, ..Default::default() };
-        let pipeline = rules.pipeline == Pipeline::On;
-        let pva = epics::pva::Monitor { pipeline, changes: Some(mask), ..Default::default() };
-        Monitors { ca, pva }
-    }
-}
-
-fn key(pv: PvId, generation: u32) -> Key {
-    Key(u64::from(generation) << 32 | u64::from(pv.0))
 }
 
 /// The clock of acquisition: arrival times, gaps and scan periods.

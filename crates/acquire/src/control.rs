@@ -15,10 +15,11 @@ use archive::{
 use sample::Timestamp;
 
 use crate::{
-    acquire::{Shared, lock},
+    acquire::Shared,
     channel::Channel,
     fields::{fields_of, missing_fields, name_of, settings_of, with_fields},
     groups::SwitchedGroups,
+    lock::lock,
     names::Alias,
 };
 

@@ -15,7 +15,7 @@ use archive::PvId;
 use epics::{Event, Value};
 use sample::Timestamp;
 
-use crate::acquire::lock;
+use crate::lock::lock;
 
 /// How long a client waits for a description: an IOC answers within a few milliseconds.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -25,8 +25,9 @@ use sample::{Alarm, Column, Sample, Timestamp, Value};
 pub(crate) use recent::Recent;
 
 use crate::{
-    acquire::{Shared, lock},
+    acquire::Shared,
     channel::{Channel, Fact},
+    lock::lock,
 };
 
 const SCALES: [LedgerScale; 2] = [LedgerScale::Minute, LedgerScale::Hour];

@@ -23,11 +23,13 @@ pub mod fuzz;
 mod groups;
 mod lag;
 mod ledger;
+mod lock;
 mod names;
 mod only;
 mod orders;
 mod sampling;
 mod served;
+mod slot;
 mod slots;
 mod status;
 #[cfg(test)]

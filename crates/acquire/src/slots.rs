@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use archive::PvId;
 
-use crate::acquire::ChannelSlot;
+use crate::slot::ChannelSlot;
 
 /// Numbers are given out one after the other, so that there is hardly a hole.
 #[derive(Debug, Default)]

@@ -17,10 +17,7 @@ use archive::{
 use epics::{Event, Key, Reading};
 use sample::{GapCause, Timestamp};
 
-use crate::{
-    Acquire, Config, Control,
-    acquire::{lock, now},
-};
+use crate::{Acquire, Config, Control, acquire::now, lock::lock};
 
 /// Keeps records in a list, and refuses them while told to.
 #[derive(Clone, Debug, Default)]

@@ -13,7 +13,8 @@ use sample::{Timestamp, Value};
 use super::{Account, Occasion, Origin, RowHead, account_in, bytes};
 use crate::{
     Acquire,
-    acquire::{lock, now},
+    acquire::now,
+    lock::lock,
     tests::{ListSink, OWN, add, remove, start, wait_until},
 };
 
