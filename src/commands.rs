@@ -7,8 +7,8 @@
 //!   both                                 compare
 //!   an archiver of its own               demo
 //! ```
-//! They share `http` (requests), `typed` (what people type), `print`, `table`, `progress` and `lines` (what they say and write
-//! down), and `appliance`, the client of another archiver.
+//! They share `http` (requests), `typed` (what people type), `print`, `table`, `bytes`, `progress` and `lines` (what they say and
+//! write down), and `appliance`, the client of another archiver.
 
 pub(crate) mod access;
 mod add;
@@ -16,6 +16,7 @@ mod admin;
 mod appliance;
 mod audit;
 mod backup;
+mod bytes;
 pub(crate) mod capacity;
 mod check;
 mod cluster;

@@ -3,7 +3,7 @@
 use archive::{By, Principal};
 use store::Kept;
 
-use super::{print::print_line, progress::Told};
+use super::{bytes::bytes_text, print::print_line, progress::Told};
 use crate::{
     cli::{BackupArgs, TakeOver},
     failure::{Damaged, Failure},
@@ -17,9 +17,9 @@ pub(crate) fn run(command: &BackupArgs) -> Result<(), Failure> {
     let store::Backup { copied, kept, copied_bytes, bytes, removed, set_aside, damage, .. } = done;
     print_line(&format!(
         "{copied} segments copied, {kept} were there, {removed} removed that were merged meanwhile; \
-         {} of {} MB copied and read back",
-        copied_bytes >> 20,
-        bytes >> 20
+         {} of {} copied and read back",
+        bytes_text(copied_bytes),
+        bytes_text(bytes)
     ))?;
     let to = command.to.display();
     if set_aside > 0 {

@@ -8,6 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
+    bytes::bytes_text,
     http::{Method, ask, encoded},
     print::print_line,
     table::{aligned, list, text},
@@ -67,7 +68,7 @@ fn status(server: &Server) -> Result<(), Failure> {
         let shards = list(&node["shards"]).iter().map(Value::to_string).collect::<Vec<_>>().join(" ");
         let figures = &node["figures"];
         let seconds = figures["detached_seconds"].as_u64().map_or("-".to_owned(), |seconds| format!("{seconds}s"));
-        let free = figures["free_bytes"].as_u64().map_or("-".to_owned(), |bytes| format!("{}MiB", bytes >> 20));
+        let free = figures["free_bytes"].as_u64().map_or("-".to_owned(), bytes_text);
         let waiting = figures["samples_waiting"].as_u64().map_or("-".to_owned(), |samples| samples.to_string());
         [&node["name"], &node["state"], &node["address"], &node["version"]]
             .map(text)

@@ -13,6 +13,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
+    bytes::bytes_text,
     diff::Named,
     http::{Method, agent_of, ask, checked, encoded},
     print::print_line,
@@ -231,7 +232,7 @@ fn fetch(server: &Server, url: &str, etag: &str, bytes: u64, part: &Path) -> Res
                 sleep(TRY_AFTER);
             }
         }
-        told.say(|| format!("fetched {} of {} MB", here >> 20, bytes >> 20));
+        told.say(|| format!("fetched {} of {}", bytes_text(here), bytes_text(bytes)));
     }
     file.sync_all().map_err(cannot)?;
     let len = file.metadata().map_err(cannot)?.len();

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::bytes::bytes_text;
+
 /// So often it says something.
 const TELL_EVERY: Duration = Duration::from_secs(2);
 
@@ -35,7 +37,8 @@ fn line(done: &str, progress: store::Progress, elapsed: Duration) -> String {
     let store::Progress { bytes, bytes_total } = progress;
     let rate = bytes as f64 / elapsed.as_secs_f64().max(1e-3);
     let left = Duration::from_secs_f64(bytes_total.saturating_sub(bytes) as f64 / rate.max(1.0));
-    format!("{} of {} MB {done}, {:.0} MB/s, {} left", bytes >> 20, bytes_total >> 20, rate / 1e6, span(left))
+    let [bytes, bytes_total, rate] = [bytes, bytes_total, rate as u64].map(bytes_text);
+    format!("{bytes} of {bytes_total} {done}, {rate}/s, {} left", span(left))
 }
 
 fn span(time: Duration) -> String {
@@ -54,10 +57,10 @@ mod tests {
     #[test]
     fn a_line_says_how_far_how_fast_and_how_long() {
         let progress = store::Progress { bytes: 100 << 20, bytes_total: 1100 << 20 };
-        assert_eq!(line("read", progress, Duration::from_secs(1)), "100 of 1100 MB read, 105 MB/s, 10 s left");
+        assert_eq!(line("read", progress, Duration::from_secs(1)), "104.9 MB of 1.15 GB read, 104.9 MB/s, 10 s left");
         let slow = store::Progress { bytes: 1, bytes_total: 14_400 };
-        assert_eq!(line("copied", slow, Duration::from_secs(1)), "0 of 0 MB copied, 0 MB/s, 3 h 59 min left");
+        assert_eq!(line("copied", slow, Duration::from_secs(1)), "1 B of 14.4 kB copied, 1 B/s, 3 h 59 min left");
         let nothing = store::Progress { bytes: 0, bytes_total: 0 };
-        assert_eq!(line("copied", nothing, Duration::ZERO), "0 of 0 MB copied, 0 MB/s, 0 s left");
+        assert_eq!(line("copied", nothing, Duration::ZERO), "0 B of 0 B copied, 0 B/s, 0 s left");
     }
 }

@@ -15,7 +15,7 @@ import {
   type Method,
   type Wanted,
 } from "./exports.ts";
-import { bytesText } from "./pv_order.ts";
+import { bytesText } from "./bytes.ts";
 import type { Range } from "./state.ts";
 import { formatDuration } from "./time.ts";
 import { exportWords as words } from "./words.ts";

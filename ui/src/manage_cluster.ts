@@ -3,7 +3,7 @@
 import { ApiError, faultText, get, getAudit, send, type Right } from "./api.ts";
 import { byId, counted, h, setText } from "./dom.ts";
 import { table } from "./manage_parts.ts";
-import { bytesText } from "./pv_order.ts";
+import { bytesText } from "./bytes.ts";
 import { formatDuration, formatTime, type Zone } from "./time.ts";
 import { clusterWords as words, commonWords } from "./words.ts";
 

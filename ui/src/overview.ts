@@ -10,6 +10,7 @@ import {
   type PvState,
   type Status,
 } from "./api.ts";
+import { bytesText } from "./bytes.ts";
 import { byId, h } from "./dom.ts";
 import { lackElement, missingText } from "./missing.ts";
 import { formatDuration, formatTime, type Zone } from "./time.ts";
@@ -196,7 +197,7 @@ export function updatesOf(status: Status, rate: number | null): HTMLElement {
     [words.onTheirWay, whole(durable.lag), ""],
     [
       words.queue,
-      words.of(bytes(queue.bytes), bytes(queue.bytes_max)),
+      words.of(bytesText(queue.bytes), bytesText(queue.bytes_max)),
       queue.bytes * 2 > queue.bytes_max ? "warn" : "",
     ],
   ];
@@ -213,11 +214,11 @@ export function storageOf({ store }: Status, zone: Zone): HTMLElement {
   const inWeeks = store.weeks.reduce((sum, week) => sum + week.bytes, 0);
   const scrubbed = store.scrub.last_pass === null ? null : Date.parse(store.scrub.last_pass) / 1000;
   const rows: [string, string, string][] = [
-    [words.inMemory, words.samplesAnd(whole(store.head_samples), bytes(store.head_bytes)), ""],
-    [words.log, bytes(store.log_bytes), ""],
+    [words.inMemory, words.samplesAnd(whole(store.head_samples), bytesText(store.head_bytes)), ""],
+    [words.log, bytesText(store.log_bytes), ""],
     ...store.places.map((place): [string, string, string] => [
       place.name === "" ? words.dataFolder : words.place(place.name),
-      place.trouble ?? words.inSegments(bytes(place.bytes), whole(place.segments)),
+      place.trouble ?? words.inSegments(bytesText(place.bytes), whole(place.segments)),
       place.trouble === null ? "" : "bad",
     ]),
     ...(samples > 0
@@ -226,7 +227,7 @@ export function storageOf({ store }: Status, zone: Zone): HTMLElement {
     [words.scrubbed, scrubbed === null ? words.notYet : formatTime(scrubbed, zone, 0), ""],
     ...store.work.map((work): [string, string, string] => [
       work.doing,
-      words.workOf(work.key, bytes(work.bytes), bytes(work.bytes_total)),
+      words.workOf(work.key, bytesText(work.bytes), bytesText(work.bytes_total)),
       "",
     ]),
   ];
@@ -240,7 +241,7 @@ export function storageOf({ store }: Status, zone: Zone): HTMLElement {
         h("th", { scope: "row" }, week.week),
         h("td", {}, week.state),
         h("td", {}, whole(week.samples)),
-        h("td", {}, bytes(week.bytes)),
+        h("td", {}, bytesText(week.bytes)),
         h("td", {}, whole(week.segments)),
       ),
     );
@@ -289,16 +290,4 @@ function facts(rows: [string, string, string][]): HTMLElement {
 
 function whole(count: number): string {
   return Math.round(count).toLocaleString("en").replaceAll(",", "\u202f");
-}
-
-/** Bytes in decimal units, as disks are sold. */
-export function bytes(count: number): string {
-  const units = ["B", "kB", "MB", "GB", "TB", "PB"];
-  let unit = 0;
-  let value = count;
-  while (value >= 999.5 && unit < units.length - 1) {
-    value /= 1000;
-    unit += 1;
-  }
-  return `${unit === 0 || value >= 99.5 ? value.toFixed(0) : value.toPrecision(2)} ${units[unit]}`;
 }

@@ -2,7 +2,7 @@
 
 import type { Right } from "./api.ts";
 import { h } from "./dom.ts";
-import { bytesText } from "./pv_order.ts";
+import { bytesText } from "./bytes.ts";
 import type { Verb } from "./sheet_forms.ts";
 import { manageWords as words } from "./words.ts";
 

@@ -115,14 +115,3 @@ function keyOf(pv: Pv, key: SortKey, costs: Map<string, Cost>): number | string 
 export function rateText(rate: number): string {
   return words.hertz(rate === 0 ? "0" : rate < 0.01 ? "< 0.01" : rate.toFixed(rate < 1 ? 2 : 1));
 }
-
-/** `16.7 MB`. */
-export function bytesText(bytes: number): string {
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let step = 0;
-  while (bytes >= 1000 && step < units.length - 1) {
-    bytes /= 1000;
-    step += 1;
-  }
-  return `${step === 0 ? Math.round(bytes) : bytes.toFixed(bytes < 10 ? 2 : 1)} ${units[step]}`;
-}

@@ -3,7 +3,8 @@
 import type { Pv } from "./api.ts";
 import { formatValue, kindOf } from "./decode.ts";
 import { h } from "./dom.ts";
-import { bytesText, rateText, type Cost } from "./pv_order.ts";
+import { bytesText } from "./bytes.ts";
+import { rateText, type Cost } from "./pv_order.ts";
 import { formatDuration, formatTime, type Zone } from "./time.ts";
 import { manageWords as words } from "./words.ts";
 

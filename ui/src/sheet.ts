@@ -17,7 +17,7 @@ import {
   type Undoable,
   type Undoing,
 } from "./orders.ts";
-import { bytesText } from "./pv_order.ts";
+import { bytesText } from "./bytes.ts";
 import { formOf, type Form, type Renaming, type Verb } from "./sheet_forms.ts";
 import { formatTime, type Zone } from "./time.ts";
 import { commonWords, pvsText, sheetWords as words } from "./words.ts";

@@ -12,6 +12,7 @@ use super::parts::{PART_BYTES, Parts, Total};
 use crate::{
     cli::FromAppliance,
     commands::{
+        bytes::bytes_text,
         http::{ANSWER_BYTES_MAX, agent, by, checked, encoded},
         print::print_line,
     },
@@ -138,7 +139,7 @@ fn look(archives: &[PlainPb], pvs: &BTreeMap<PvName, TimeRange>) -> Result<(), F
             Ok(())
         })?;
     }
-    print_line(&format!("{} PVs, {samples} samples, {:.1} MB would be imported", pvs.len(), bytes as f64 / 1e6))?;
+    print_line(&format!("{} PVs, {samples} samples, {} would be imported", pvs.len(), bytes_text(bytes)))?;
     tell(damage.bad_lines, archives, problems)
 }
 

@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::{
     cli::Csv,
     commands::{
+        bytes::bytes_text,
         http::{ANSWER_BYTES_MAX, agent, by, checked, encoded},
         print::print_line,
     },
@@ -56,7 +57,7 @@ fn import_file(command: &Csv, file: &Path, total: &mut CsvTotal) -> Result<(), F
             (first, part) = (next, String::new());
             if total.told_at.elapsed() >= Duration::from_secs(2) {
                 total.told_at = Instant::now();
-                eprintln!("{}: {} of {} MB", file.display(), bytes >> 20, bytes_total >> 20);
+                eprintln!("{}: {} of {}", file.display(), bytes_text(bytes), bytes_text(bytes_total));
             }
         }
         if size == 0 {

@@ -24,6 +24,7 @@ use crate::{
     cli::FromAppliance,
     commands::{
         appliance::{Appliance, Incoming},
+        bytes::bytes_text,
         lines,
         print::print_line,
         typed::moment,
@@ -185,9 +186,9 @@ impl Run<'_> {
                 if self.told_at.elapsed() >= TELL_EVERY {
                     self.told_at = Instant::now();
                     let total = &self.parts.total;
-                    let (samples, megabytes) = (total.samples, total.bytes as f64 / 1e6);
+                    let (samples, bytes) = (total.samples, bytes_text(total.bytes));
                     let begins = &range_here.t0.to_string()[..10];
-                    eprintln!("from {begins}: {done} of {count} PVs; {samples} samples, {megabytes:.0} MB in all");
+                    eprintln!("from {begins}: {done} of {count} PVs; {samples} samples, {bytes} in all");
                 }
                 if self.waiting.len() >= INFOS_AT_ONCE {
                     self.write_down(range)?;

@@ -6,7 +6,10 @@ use archive::{old_part_hash, part_hash};
 use serde_json::Value;
 
 use crate::{
-    commands::http::{ANSWER_BYTES_MAX, agent, by, checked, encoded},
+    commands::{
+        bytes::bytes_text,
+        http::{ANSWER_BYTES_MAX, agent, by, checked, encoded},
+    },
     failure::Failure,
 };
 
@@ -109,8 +112,8 @@ impl<'a> Parts<'a> {
         if self.told_at.elapsed() >= Duration::from_secs(2) {
             self.told_at = Instant::now();
             let seconds = self.begun.elapsed().as_secs_f64();
-            let megabytes = self.total.bytes as f64 / 1e6;
-            eprintln!("{}: {megabytes:.0} MB in all, {:.0} MB/s", self.label, megabytes / seconds);
+            let (bytes, rate) = (self.total.bytes, self.total.bytes as f64 / seconds);
+            eprintln!("{}: {} in all, {}/s", self.label, bytes_text(bytes), bytes_text(rate as u64));
         }
     }
 }
