@@ -28,7 +28,7 @@ const STORE: Tiers = &[
 ];
 
 const SERVICE: Tiers = &[
-    &["changes", "clock", "glob", "ledger", "policy_source", "proof", "refusal", "rights", "without"],
+    &["changes", "clock", "ledger", "policy_source", "proof", "refusal", "rights", "without"],
     &["losses", "budget"],
     &["table"],
     &["service"],

@@ -4,6 +4,8 @@ use std::fmt;
 
 use regex::{Regex, RegexBuilder};
 
+use crate::glob::Glob;
+
 /// The most memory that a compiled pattern may take; a pattern of a thousand alternatives still fits.
 const REGEX_BYTES_MAX: usize = 1 << 20;
 
@@ -14,7 +16,8 @@ const ANY: &str = "\u{1}";
 #[derive(Clone, Debug)]
 pub struct Fits {
     text: String,
-    regex: Regex,
+    /// None for a glob.
+    regex: Option<Regex>,
 }
 
 impl PartialEq for Fits {
@@ -29,8 +32,8 @@ impl Fits {
         let built = |pattern: &str| RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build();
         let regex = match text.strip_prefix('~') {
             // By itself first: one that is right only with what is put around it would not have to fit the whole name.
-            Some(regex) => built(regex).and_then(|_| built(&format!("^(?:{regex})$"))),
-            None => built(&glob_as_regex(text)),
+            Some(regex) => built(regex).and_then(|_| built(&format!("^(?:{regex})$"))).map(Some),
+            None => Ok(None),
         };
         let regex = regex.map_err(|error| {
             let reason = error.to_string();
@@ -47,7 +50,10 @@ impl Fits {
 
     /// Whether it is for that name.
     pub fn is_for(&self, name: &str) -> bool {
-        self.regex.is_match(name)
+        match &self.regex {
+            Some(regex) => regex.is_match(name),
+            None => Glob(&self.text).fits(name),
+        }
     }
 
     /// Whether it is certainly for all names that another pattern is for. Only globs are compared; of two regular expressions
@@ -61,20 +67,6 @@ impl Fits {
         let says = is_glob && (!self.text.contains('?') || !other.text.contains('*'));
         says && self.is_for(&other.text.replace(['*', '?'], ANY))
     }
-}
-
-/// The regular expression of a glob that must fit the whole name; only `*` and `?` are special.
-pub fn glob_as_regex(glob: &str) -> String {
-    let mut pattern = String::from("^");
-    for character in glob.chars() {
-        match character {
-            '*' => pattern.push_str(".*"),
-            '?' => pattern.push('.'),
-            other => pattern.push_str(&regex::escape(other.encode_utf8(&mut [0; 4]))),
-        }
-    }
-    pattern.push('$');
-    pattern
 }
 
 /// Why a text is no pattern.

@@ -23,7 +23,6 @@ mod explain;
 mod exports;
 mod facts;
 mod find;
-mod glob;
 mod import;
 mod iocs;
 mod ledger;

@@ -5,14 +5,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use archive::{NameChunk, Named, Names, glob_as_regex};
+use archive::{Glob, NameChunk, Named, Names};
 use query::{Permit, Permits, processors, side_by_side};
 use regex::{Regex, RegexBuilder};
 
 use crate::{
     ask::Ask,
     budget::Lease,
-    glob::Glob,
     refusal::{Code, Refusal, shortened},
 };
 
@@ -52,10 +51,11 @@ pub enum Pattern {
     Regex(Regex),
 }
 
-/// A glob as bytes, to be compared with names in ASCII where its longest literal stands, and as what is right for all others.
+/// A glob in ASCII, to be compared with names in ASCII where its longest literal stands, and as what is right for all others: whether
+/// other letters are equal without regard to case is for the regular expression to say.
 #[derive(Clone, Debug)]
 pub struct GlobPattern {
-    glob: Arc<Glob>,
+    glob: Arc<str>,
     literal: Regex,
     case: Case,
     regex: Regex,
@@ -89,11 +89,13 @@ impl Pattern {
     }
 
     fn glob_of(text: &str, case: Case) -> Result<Pattern, Refusal> {
-        let regex = compile(&glob_as_regex(text), case)?;
+        let regex = compile(&Glob(text).regex(), case)?;
+        if !text.is_ascii() {
+            return Ok(Pattern::Regex(regex));
+        }
         let folded = if case == Case::Any { text.to_ascii_lowercase() } else { text.to_owned() };
-        let Some(glob) = Glob::new(&folded) else { return Ok(Pattern::Regex(regex)) };
-        let literal = compile(&regex::escape(glob.literal()), Case::Same)?;
-        Ok(Pattern::Glob(GlobPattern { glob: Arc::new(glob), literal, case, regex }))
+        let literal = compile(&regex::escape(Glob(&folded).literal()), Case::Same)?;
+        Ok(Pattern::Glob(GlobPattern { glob: folded.into(), literal, case, regex }))
     }
 
     /// A regular expression that must fit the whole name, case included.
@@ -255,8 +257,7 @@ impl<'a> Found<'a> {
             while next(row) <= found.start() {
                 row += 1;
             }
-            let name = &text.as_bytes()[starts[row] as usize..next(row) - 1];
-            if pattern.glob.fits(name) {
+            if Glob(&pattern.glob).fits(&text[starts[row] as usize..next(row) - 1]) {
                 self.elsewhere.push(&chunk.rows()[row]);
             }
             from = next(row);
@@ -410,7 +411,7 @@ mod tests {
             names.sort_unstable();
             names.dedup();
             for case in [Case::Same, Case::Any] {
-                let regex = compile(&glob_as_regex(&glob), case).map(Pattern::Regex);
+                let regex = compile(&Glob(&glob).regex(), case).map(Pattern::Regex);
                 prop_assert_eq!(found_among(&names, Pattern::glob_of(&glob, case)), found_among(&names, regex));
             }
         }

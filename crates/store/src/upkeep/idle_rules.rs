@@ -1,13 +1,13 @@
 //! Idle rules: rules of retention for a field that its PV does not have, of which nothing ever comes. They are told, so that nobody
 //! waits for room that is never freed.
 
-use archive::{PvEntry, structure::paths};
+use archive::{Glob, PvEntry, structure::paths};
 use sample::{Timestamp, Value};
 
 use crate::{
     config::Rule,
     engine::Engine,
-    upkeep::field_rules::{fits, is_part, names_fields},
+    upkeep::field_rules::{is_part, names_fields},
 };
 
 impl Engine {
@@ -37,7 +37,7 @@ impl Engine {
         if settings.rules().keep.is_some() {
             return Some(format!("it is said of {pv} itself how long it is kept"));
         }
-        if let Some(rule) = before.iter().find(|rule| fits(rule.pvs.as_bytes(), pv.as_str().as_bytes())) {
+        if let Some(rule) = before.iter().find(|rule| Glob(&rule.pvs).fits(pv.as_str())) {
             return Some(format!("the rule for {:?} stands before it and decides for all of {pv}", rule.pvs));
         }
         match self.last_before(id, Timestamp::MAX).ok()??.value {
