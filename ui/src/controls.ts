@@ -18,7 +18,7 @@ import { timeWords as words } from "./words.ts";
 
 const DAY = 86_400;
 /** What the menu of lengths says, and how long each is; keys 1 to 8. The ninth is all there is. */
-const LENGTHS: [string, number][] = [
+export const LENGTHS: [string, number][] = [
   ["5 min", 300],
   ["20 min", 1200],
   ["1 h", 3600],

@@ -1,5 +1,6 @@
 // What mouse, wheel and fingers say on the plotting area: zoom, pan, pinch, cursors, menu.
 
+import { HELD_MILLIS } from "./asked.ts";
 import { zoomed, type Range } from "./state.ts";
 
 export interface Gestures {
@@ -25,7 +26,6 @@ interface Surface extends Gestures {
 
 /** A press that moves less is a click. */
 const CLICK_PIXELS = 4;
-const LONG_MILLIS = 500;
 const DOUBLE_MILLIS = 350;
 
 export class GestureReader {
@@ -33,6 +33,8 @@ export class GestureReader {
   private began: { range: Range; span: number; middle: number } | null = null;
   private lastTap = 0;
   private holding = 0;
+  /** A finger has rested: the cursor is there, and a menu. */
+  private isHeld = false;
 
   constructor(
     private over: HTMLElement,
@@ -143,7 +145,11 @@ export class GestureReader {
     this.begin(range);
     if (this.fingers.size > 1) return;
     window.clearTimeout(this.holding);
-    this.holding = window.setTimeout(() => this.hover(down), LONG_MILLIS);
+    this.isHeld = false;
+    this.holding = window.setTimeout(() => {
+      this.isHeld = true;
+      this.hover(down);
+    }, HELD_MILLIS);
     const move = (event: PointerEvent) => {
       if (!this.fingers.has(event.pointerId)) return;
       this.fingers.set(event.pointerId, event);
@@ -158,7 +164,8 @@ export class GestureReader {
       window.clearTimeout(this.holding);
       for (const name of ["pointermove", "pointerup", "pointercancel"] as const)
         this.over.removeEventListener(name, name === "pointermove" ? move : up);
-      if (wasAlone && event.type === "pointerup" && distance(event, down) < CLICK_PIXELS * 2) this.tap(event);
+      const isTap = wasAlone && !this.isHeld && distance(event, down) < CLICK_PIXELS * 2;
+      if (isTap && event.type === "pointerup") this.tap(event);
     };
     this.over.addEventListener("pointermove", move);
     this.over.addEventListener("pointerup", up);

@@ -15,6 +15,7 @@ export interface KeyTargets {
   why(name: string): void;
   toggle(name: string): void;
   settings(name: string): void;
+  menu(): void;
   zoomHeight(factor: number): void;
   share(): void;
   note(): void;
@@ -94,7 +95,8 @@ const KEYS: Key[] = [
     act: () => void document.body.classList.toggle("is-terse"),
   },
   { keys: ["h"], text: words.hide, act: chosen((t, name) => t.toggle(name)) },
-  { keys: ["m"], text: words.settings, act: chosen((t, name) => t.settings(name)) },
+  { keys: ["m", "ContextMenu", "Shift+F10"], text: words.menu, act: ({ menu }) => menu() },
+  { keys: ["M"], text: words.settings, act: chosen((t, name) => t.settings(name)) },
   {
     keys: ["w"],
     text: words.drawer,
@@ -159,8 +161,8 @@ export function listenToKeys(store: ViewStore, targets: KeyTargets): void {
       return;
     }
     const prefix = `${event.ctrlKey ? "Ctrl+" : ""}${event.metaKey ? "Meta+" : ""}${event.altKey ? "Alt+" : ""}`;
-    const isArrow = event.key.startsWith("Arrow");
-    const name = `${prefix}${event.shiftKey && isArrow ? "Shift+" : ""}${event.key}`;
+    const isNamed = event.key.startsWith("Arrow") || event.key === "F10";
+    const name = `${prefix}${event.shiftKey && isNamed ? "Shift+" : ""}${event.key}`;
     const key = KEYS.find((key) => key.keys.includes(name));
     if (!key) return;
     // A key of one letter may be part of what somebody dictates.
@@ -216,6 +218,7 @@ function showHelp(): void {
 function readable(key: string): string {
   const arrows: Record<string, string> = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" };
   return key
+    .replace("ContextMenu", words.menuKey)
     .replace(/Arrow\w+/, (arrow) => arrows[arrow]!)
     .replace("+z", "+Z")
     .replace("+y", "+Y")

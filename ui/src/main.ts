@@ -2,7 +2,7 @@
 //
 //   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, panel.ts, strip.ts, waveform.ts (wave_chart.ts, heat.ts), nothing.ts, empty.ts
 //            ▲  look.ts, typed.ts, understood.ts, names.ts, pressed.ts  │ api.ts, view.ts, arrow.ts, decode.ts, side.ts  │ panes.ts, layer.ts, bands.ts, line.ts, rows.ts, draw.ts, axis.ts, cut.ts, events.ts
-//            └── search.ts (kept_names.ts), controls.ts, settings.ts, share.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ gestures.ts
+//            └── search.ts (kept_names.ts), controls.ts, settings.ts, share.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ gestures.ts, asked.ts
 //
 // Whoever runs the archiver has a page of their own: manage.ts with manage_add.ts, manage_parts.ts, manage_undo.ts, manage_cluster.ts,
 // sheet.ts, sheet_forms.ts, orders.ts, reports.ts, list.ts. What lists lack while nobody answers for a part of a cluster: missing.ts.
@@ -14,6 +14,7 @@
 // What is computed of its rows below the plot: drawer_host.ts with drawer_state.ts, and when it is opened drawer.ts with drawer_panel.ts, drawer_xy.ts,
 // drawer_histogram.ts, drawer_fft.ts, relations.ts; drawn by charts.ts on chart_axes.ts and chart_canvas.ts. Its table of samples is
 // drawer_samples.ts with sample_rows.ts.
+// Menus of what is there are opened by menu_opener.ts, and come with menus.ts, menu.ts, spot.ts when the first one is.
 // A wall has wall.ts and renewal.ts; files are handed over by file.ts and svg.ts, made by the archiver with export_form.ts and exports.ts.
 // Tab goes on in the order of what is seen by sight.ts. Every text that a person reads stands in words.ts. What comes only when it is wanted is brought by later.ts. What of this is there for whom, and how they log in: login.ts, who.ts. What it has to say once stands in a bar by remarks.ts, as what of an address cannot be read, by unread.ts.
 
@@ -28,6 +29,7 @@ import { listenToKeys } from "./keys.ts";
 import { noteRecent } from "./kept_names.ts";
 import { bring } from "./later.ts";
 import { Login } from "./login.ts";
+import { MenuOpener } from "./menu_opener.ts";
 import type { Note, SavedView } from "./memos.ts";
 import { NoteDialog } from "./note_dialog.ts";
 import { Elsewhere } from "./elsewhere.ts";
@@ -215,9 +217,10 @@ const page = new Page(
     remove,
     details: (name) => openDetails(name),
     ...{ archive, replace },
-    settings: (name) => settings.open(name),
+    menu: (name, at) => menus.ofRow(name, at),
+    noteMenu: (mark, at) => menus.ofNote(mark, at),
     note: (mark) => notes.open(mark.note),
-    writeNote,
+    writeNote: () => writeNote(),
   },
   { doubt: () => void status.poll(), barred: () => void login.doubt() },
   () => ({ sentence: outage.sentence ?? status.problem }),
@@ -232,9 +235,9 @@ const notes = new NoteDialog({
 });
 
 /** A note on the cursor, or on what lies between A and B; what is noted there already is opened. */
-function writeNote(): void {
+function writeNote(here: number | null = null): void {
   const { pinned, second } = store.view;
-  const hover = page.moment();
+  const hover = here ?? page.moment();
   const there = page.noteAt(hover ?? pinned ?? NaN);
   if (there) return notes.open(there.note);
   const about = page.focused === undefined ? [] : pvsOf([page.focused]);
@@ -333,11 +336,36 @@ const share = new Share(() => page.shared(), {
 });
 byId("share-open").addEventListener("click", () => share.open());
 
+const menus: MenuOpener = new MenuOpener(() => page, {
+  view: () => store.view,
+  update: (change, step) => store.update(change, step),
+  range: () => rangeOf(store.view, now()),
+  known: () => status.known(),
+  traces: () => page.traces,
+  letters: () => page.letters,
+  mayWrite: () => login.may("operate"),
+  mayChange: (by) => login.mayChange(by),
+  zoom: (range) => look(range, false),
+  back: () => store.undo(),
+  length: (nth) => controls.nth(nth),
+  leap: (to, by) => page.leap(to, by),
+  plot: (names) => plot(names),
+  ...{ remove, reach, toggle: toggleHidden, log: toggleLog, look: setLook },
+  settings: (name, part) => settings.open(name, part),
+  details: openDetails,
+  note: (mark) => notes.open(mark.note),
+  unnote: (note) => void notes.remove(note),
+  writeNote,
+  formula: (expression) => search.edit(expression),
+  share: () => share.open(),
+});
+
 listenToKeys(store, {
   ...{ search, controls, page, look, now, why: (name: string) => openDetails(name), toggle: toggleHidden },
   settings: (name) => settings.open(name),
+  menu: () => menus.ofFocus(),
   share: () => share.open(),
-  note: writeNote,
+  note: () => writeNote(),
   zoomHeight: (factor) => {
     const { scales, part } = page.zoomHeight(factor);
     reach(scales, part);

@@ -153,7 +153,7 @@ export class NoteDialog {
   }
 
   /** It is gone at once, and can be brought back while the dialog is open. */
-  private async remove(note: Note): Promise<void> {
+  async remove(note: Note): Promise<void> {
     const { text, pvs, from, to } = note;
     try {
       await removeNote(note.number);

@@ -16,7 +16,7 @@ import { OverviewStrip } from "./strip.ts";
 import { Between } from "./between.ts";
 import { Panel, PANEL_PARTS, type PanelActions } from "./panel.ts";
 import { layoutOf, type ValueScale } from "./panes.ts";
-import { Plot, type PlotActions, type Scene } from "./plot.ts";
+import { Plot, type Drawn, type PlotActions, type Scene } from "./plot.ts";
 import { isPressed, onRelease } from "./pressed.ts";
 import type { Shared } from "./share.ts";
 import { rangeOf, type Range, type View, type ViewStore } from "./state.ts";
@@ -305,6 +305,27 @@ export class Page {
   /** The PV whose row has the focus, or the first. */
   get chosen(): string | undefined {
     return this.panel.focused ?? this.traces[0]?.name;
+  }
+
+  /** What is drawn at a place of the window, for a menu. */
+  under(x: number, y: number): Drawn | null {
+    return this.store.view.frame === "whole" ? this.plot.under(x, y) : null;
+  }
+
+  noteOfFlag(flag: Element): NoteMark | null {
+    return this.plot.noteOf(flag);
+  }
+
+  placeOfRow(name: string): { x: number; y: number } | null {
+    return this.panel.placeOf(name);
+  }
+
+  /** Where the cursor is in the window, or the middle of the plot. */
+  cursorPlace(): { x: number; y: number } | null {
+    const { from, to } = this.range();
+    const pinned = this.store.view.pinned ?? NaN;
+    const isThere = pinned >= from && pinned <= to;
+    return this.plot.placeOf(this.plot.hover ?? (isThere ? pinned : (from + to) / 2));
   }
 
   get focused(): string | undefined {

@@ -1,5 +1,6 @@
 // The panel at the right: a row per PV under its pane, with its value at the cursor or now, and below what happened in the range.
 
+import { onAsked } from "./asked.ts";
 import { broken, cutName } from "./cut.ts";
 import { causeText, exactOf, formatNumber, formatValue, severityName } from "./decode.ts";
 import { byId, h, setText } from "./dom.ts";
@@ -31,7 +32,9 @@ export interface PanelActions {
   archive(name: string): void;
   /** Another PV was meant. */
   replace(name: string, by: string): void;
-  settings(name: string): void;
+  /** Opens its menu at a place of the window. */
+  menu(name: string, at: { x: number; y: number }): void;
+  noteMenu(mark: NoteMark, at: { x: number; y: number }): void;
   point(name: string | null): void;
   goTo(at: number): void;
   /** Opens a note. */
@@ -99,6 +102,8 @@ export class Panel {
   private told = { key: "", at: 0 };
   private found: Happening[] = [];
   private last: PanelState | null = null;
+  /** The notes among what happened, by their lines. */
+  private noted = new WeakMap<Element, NoteMark>();
   /** So many rows are filled, from the first on. */
   private filled = Infinity;
   private exact = new ExactTimes(() => {
@@ -108,17 +113,27 @@ export class Panel {
 
   constructor(private actions: PanelActions) {
     this.list.addEventListener("keydown", (event) => this.key(event));
-    this.list.addEventListener("contextmenu", (event) => {
-      const name = (event.target as HTMLElement).closest<HTMLElement>("[data-pv]")?.dataset.pv;
-      if (name === undefined) return;
-      event.preventDefault();
-      actions.settings(name);
+    onAsked(this.list, ({ x, y, target }) => {
+      const row = target.closest<HTMLElement>("[data-pv]");
+      if (row) actions.menu(row.dataset.pv!, { x, y });
+      return row !== null;
+    });
+    onAsked(this.events, ({ x, y, target }) => {
+      const mark = this.noted.get(target.closest("li") ?? target);
+      if (mark) actions.noteMenu(mark, { x, y });
+      return mark !== undefined;
     });
   }
 
   /** The PV whose row has the focus. */
   get focused(): string | undefined {
     return document.activeElement?.closest<HTMLElement>("#legend [data-pv]")?.dataset.pv;
+  }
+
+  /** The place of a row in the window. */
+  placeOf(name: string): { x: number; y: number } | null {
+    const box = this.rows.get(name)?.element.getBoundingClientRect();
+    return box ? { x: box.left + 24, y: box.bottom } : null;
   }
 
   get happenings(): Happening[] {
@@ -270,6 +285,11 @@ export class Panel {
       " ",
       cells.count,
     );
+    const more = button(wordOf.menuOf(name), "set", "⋯", () => {
+      const { left, bottom } = more.getBoundingClientRect();
+      actions.menu(name, { x: left, y: bottom });
+    });
+    more.setAttribute("aria-haspopup", "menu");
     const element = h(
       "div",
       {
@@ -288,7 +308,7 @@ export class Panel {
         h("span", { class: "second" }, cells.span, cells.time),
       ),
       unseen,
-      button(wordOf.settingsOf(name), "set", "⋯", () => actions.settings(name)),
+      more,
       button(wordOf.remove(name), "remove", "✕", () => actions.remove(name)),
     );
     element.addEventListener("focusin", () => {
@@ -414,7 +434,7 @@ export class Panel {
       const time = formatTime(one.at, state.zone, digits).slice(days ? 5 : 11);
       const mark: Record<string, string> =
         one.kind === "alarm" ? { "data-severity": String(one.severity) } : { "data-kind": one.kind };
-      return h(
+      const item = h(
         "li",
         {},
         h(
@@ -431,6 +451,8 @@ export class Panel {
         ),
         one.note ? this.noteButton(one.note) : null,
       );
+      if (one.note) this.noted.set(item, one.note);
+      return item;
     });
     const rest = this.found.length - items.length;
     if (rest > 0) items.push(h("li", { class: "faint" }, commonWords.andMore(rest)));

@@ -52,7 +52,7 @@ export interface PlotActions extends Gestures {
 }
 
 /** Where everything stands, in CSS pixels of the canvas. */
-interface Place {
+export interface Place {
   left: number;
   width: number;
   /** With what stands beside the panes. */
@@ -62,6 +62,14 @@ interface Place {
   bands: { trace: Trace; top: number }[];
   lanes: { trace: Trace; top: number }[];
   bottom: number;
+}
+
+/** What is drawn, and a place in it. */
+export interface Drawn {
+  scene: Scene;
+  place: Place;
+  x: number;
+  y: number;
 }
 
 const FONT = "11px system-ui, sans-serif";
@@ -174,6 +182,33 @@ export class Plot {
       ({ top, height }) => this.hoverY >= top && this.hoverY <= top + height,
     );
     return (found ?? this.place?.panes[0])?.pane.scales ?? [];
+  }
+
+  /** What is drawn, at a place of the window; none before anything was. */
+  under(clientX: number, clientY: number): Drawn | null {
+    const { scene, place } = this;
+    if (!scene || !place) return null;
+    const box = this.root.getBoundingClientRect();
+    const isTimes = clientY >= this.axis.getBoundingClientRect().top;
+    const y = isTimes ? place.bottom : clientY - box.top + this.scroller.scrollTop;
+    return { scene, place, x: clientX - box.left, y: isTimes ? y : Math.min(y, place.bottom - 1) };
+  }
+
+  /** Where a moment is in the window, as high as the first pane that is seen. */
+  placeOf(at: number): { x: number; y: number } | null {
+    const { scene, place } = this;
+    if (!scene || !place) return null;
+    const box = this.root.getBoundingClientRect();
+    const pane = place.panes[0] ?? { top: FLAGS, height: PANE_LEAST };
+    return {
+      x: box.left + place.left + partOf(at, scene.range) * place.width,
+      y: box.top + pane.top + pane.height / 2,
+    };
+  }
+
+  /** The note whose flag that is. */
+  noteOf(flag: Element): NoteMark | null {
+    return this.flags[[...this.noted.children].indexOf(flag)]?.mark ?? null;
   }
 
   show(scene: Scene): void {
@@ -361,8 +396,8 @@ export class Plot {
       class: "note-flag",
       tabindex: "-1",
       click: () => {
-        const found = this.flags[[...this.noted.children].indexOf(flag)];
-        if (found) this.actions.note(found.mark);
+        const found = this.noteOf(flag);
+        if (found) this.actions.note(found);
       },
     });
     return flag;
@@ -758,7 +793,7 @@ function drawDots(
 }
 
 /** Where the line of a trace is at a moment; none where none is drawn. */
-function drawnAt(trace: Trace, at: number, known: number): number | null {
+export function drawnAt(trace: Trace, at: number, known: number): number | null {
   const reading = readingAt(trace, at);
   if (reading.value === undefined || reading.gaps.length > 0 || at > knownUntil(trace, known)) return null;
   const value = Number.isFinite(reading.mean) && reading.count > 1 ? reading.mean : reading.value;

@@ -24,10 +24,13 @@ export class Settings {
 
   constructor(private actions: SettingsActions) {}
 
-  open(name: string): void {
+  /** What is to be set has the focus: the ends of the axis, another time laid over, or the first of all. */
+  open(name: string, part?: "ends" | "over"): void {
     this.fill(name);
     if (!this.dialog.open) this.dialog.showModal();
-    this.dialog.querySelector<HTMLElement>("select")?.focus();
+    const first = { ends: "ends", over: "over-times" };
+    const place = part ? this.dialog.querySelector(`.${first[part]}`) : this.dialog;
+    place?.querySelector<HTMLElement>(part ? "input" : "select")?.focus();
   }
 
   private fill(name: string): void {

@@ -100,6 +100,12 @@ export function zoneName(seconds: number, zone: Zone): string {
   return `UTC${minutes < 0 ? "−" : "+"}${clock}`;
 }
 
+/** ISO 8601 with the zone's distance from UTC, to the millisecond: what any reader of times takes, and people read as their own. */
+export function isoOfZone(x: number, zone: Zone): string {
+  const name = zoneName(x, zone).slice(3).replace("−", "-");
+  return `${formatTime(x, zone, 3).replace(" ", "T")}${name === "" ? "Z" : name}`;
+}
+
 /** `2026-11-20 21:19:00.317`, with so many digits after the point (0 to 9). */
 export function formatInstant(instant: Instant, zone: Zone, digits: number): string {
   const f = fieldsOf(instant.seconds, zone);

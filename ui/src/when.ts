@@ -124,6 +124,14 @@ export class When {
       void this.search();
       return;
     }
+    // Filled in where somebody saw it; they may still change it.
+    const like = params.get("like");
+    if (like !== null) {
+      this.expression.value = like;
+      this.fromExpression();
+      setText(this.told, words.filled);
+      return;
+    }
     const clauses = names.slice(0, 2).map((pv): Clause => ({ pv, relation: "above", value: "" }));
     this.clauses.show({ clauses, length: "" });
     this.fromClauses();

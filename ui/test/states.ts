@@ -83,6 +83,33 @@ export const STATES: State[] = [
   { name: "login-wrong", ...DESK, theme: "dark", show: (page, server, base) => wrong(page, server, base) },
   { name: "who", ...DESK, theme: "light", show: (page, server, base) => who(page, server, base) },
   { name: "session-over", ...DESK, theme: "dark", show: (page, server, base) => over(page, server, base) },
+  {
+    ...{ name: "menu", ...DESK, theme: "light" },
+    show: async (page, _, base) => {
+      await open(page, `${base}?${FEW}&${HOUR}`);
+      const box = (await page.locator("#plot .over").boundingBox())!;
+      await page.mouse.click(box.x + box.width * 0.4, box.y + 300, { button: "right" });
+      await page.locator('.menu [role="menu"]').waitFor();
+    },
+  },
+  {
+    ...{ name: "menu-row", ...DESK, theme: "dark" },
+    show: async (page, _, base) => {
+      await open(page, `${base}?${FEW}&${HOUR}`);
+      await page.locator('#legend [data-pv="SR:CURRENT"] .name').focus();
+      await page.keyboard.press("m");
+      await page.getByRole("menuitem", { name: "Line" }).click();
+    },
+  },
+  {
+    ...{ name: "menu-gap", width: 390, height: 844, theme: "dark" },
+    show: async (page, _, base) => {
+      await open(page, `${base}?pv=SR:CURRENT&${GAP}`);
+      const box = (await page.locator("#plot .over").boundingBox())!;
+      await page.mouse.click(box.x + box.width * 0.4, box.y + 80, { button: "right" });
+      await page.getByRole("menuitem", { name: "Gap of" }).click();
+    },
+  },
   { name: "settings", ...DESK, theme: "light", show: (page, _, base) => settings(page, base) },
   {
     ...{ name: "notes", ...DESK, theme: "light" },
