@@ -272,7 +272,7 @@ fn reads_format(shared: &dyn Shared) -> Result<u32, Failure> {
 
 /// The shared store, which knows of which cluster it is from here on.
 fn joined(cluster: &ClusterConfig) -> Result<Arc<Counted>, Failure> {
-    let shared = Counted::new(backend::open(cluster.shared.clone())?);
+    let shared = Counted::new(backend::open(cluster.shared.clone(), backend::OF_A_NODE)?);
     join(&shared, cluster)?;
     Ok(Arc::new(shared))
 }
@@ -290,7 +290,7 @@ fn join(shared: &dyn Shared, cluster: &ClusterConfig) -> Result<(), Failure> {
 
 /// The shared store of a cluster that is there already, for who is no node of it.
 pub(crate) fn open(cluster: &ClusterConfig) -> Result<Arc<dyn Shared>, Failure> {
-    let shared = backend::open(cluster.shared.clone())?;
+    let shared = backend::open(cluster.shared.clone(), backend::OF_A_COMMAND)?;
     let Some(found) = settle::read(|| shared.value("cluster"))? else {
         return Err(format!("{:?} holds no cluster", cluster.shared).into());
     };

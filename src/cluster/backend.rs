@@ -1,6 +1,6 @@
 //! The shared store of a cluster, as the config names it, if the program was built with it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use shared::Shared;
 
@@ -8,22 +8,23 @@ use shared::Shared;
 use super::apart::Apart;
 use crate::{config::SharedConfig, failure::Failure};
 
-/// How long an answer is waited for, before another try.
-#[cfg(any(feature = "s3", feature = "cql"))]
-const ANSWERED_WITHIN: std::time::Duration = std::time::Duration::from_secs(2);
+/// A node waits so long for an answer before it tries again: others take its shards if it says nothing for long.
+pub(super) const OF_A_NODE: Duration = Duration::from_secs(2);
+/// The same of a command, which has time.
+pub(super) const OF_A_COMMAND: Duration = Duration::from_secs(20);
 
-/// Reaches the store.
-pub(super) fn open(config: SharedConfig) -> Result<Arc<dyn Shared>, Failure> {
+/// Reaches the store. An answer is waited for so long.
+#[cfg_attr(not(any(feature = "s3", feature = "cql")), expect(unused_variables, reason = "there is none"))]
+pub(super) fn open(config: SharedConfig, timeout: Duration) -> Result<Arc<dyn Shared>, Failure> {
     match config {
         #[cfg(feature = "s3")]
         SharedConfig::S3 { endpoint, region, bucket, folder, access_key, secret_key } => {
-            let config =
-                s3::Config { endpoint, region, bucket, folder, access_key, secret_key, timeout: ANSWERED_WITHIN };
+            let config = s3::Config { endpoint, region, bucket, folder, access_key, secret_key, timeout };
             Ok(Arc::new(Apart::new(s3::S3::open(config)?)))
         }
         #[cfg(feature = "cql")]
         SharedConfig::Cql { nodes, keyspace, replication, user } => {
-            let config = cql::Config { nodes, keyspace, replication, user, timeout: ANSWERED_WITHIN };
+            let config = cql::Config { nodes, keyspace, replication, user, timeout };
             Ok(Arc::new(Apart::new(cql::Cql::open(config)?)))
         }
         #[cfg(not(feature = "s3"))]
