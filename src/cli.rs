@@ -8,10 +8,10 @@ mod capacity;
 mod cluster;
 mod compare;
 mod files;
-mod format;
 mod import;
 mod look;
 mod memos;
+mod output;
 mod policy;
 mod range;
 mod read;
@@ -31,10 +31,10 @@ pub(crate) use self::{
     cluster::{Cluster, ClusterOrder},
     compare::CompareArgs,
     files::{BackupArgs, CheckArgs, RepairArgs, TakeOver},
-    format::Format,
     import::{Csv, FromAppliance, FromConfig, Import, ImportFrom},
     look::{Iocs, List, Report, Status, Switch},
     memos::{NoteArgs, NoteCommand, NoteList, ViewArgs, ViewCommand, ViewList},
+    output::Format,
     policy::{Group, Policy, PolicyCommand, PolicyOptions},
     range::RangeArgs,
     read::{Diff, Explain, ExportArgs, Get, SnapshotArgs},

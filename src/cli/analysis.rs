@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
-    format::Format,
+    output::Format,
     range::{RangeArgs, span},
     server::Server,
 };

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, Subcommand};
 
 use super::{
-    format::Format,
+    output::Format,
     range::{RangeArgs, span},
     server::Server,
 };
