@@ -139,6 +139,11 @@ export function valueLabels(ticks: (number | null)[]): string[] {
   });
 }
 
+/** What is written at the ticks of a normalised axis. */
+export function percents(ticks: number[]): string[] {
+  return ticks.map((tick) => `${Math.round(tick * 100)} %`);
+}
+
 /** What is written at the ticks of a logarithmic axis: the powers of ten, and the numbers between if there are few. */
 export function logLabels(ticks: (number | null)[]): string[] {
   const numbers = ticks.filter((tick): tick is number => tick !== null && tick > 0);

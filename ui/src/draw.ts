@@ -1,7 +1,7 @@
 // Drawing traces on a canvas: gaps hatched, bands of min..max, lines, dots where samples can be told apart.
 
 import type { Bins } from "./decode.ts";
-import type { ValueScale } from "./panes.ts";
+import type { Reach } from "./panes.ts";
 import { lastAtOrBefore } from "./rows.ts";
 import type { Palette } from "./style.ts";
 import type { Range } from "./state.ts";
@@ -77,7 +77,7 @@ function dashSeconds(scale: number, ratio: number): number {
 }
 
 /** Where values of an axis are, within a frame or beyond it. */
-export function mapper(frame: Frame, scale: ValueScale): (y: number) => number {
+export function mapper(frame: Frame, scale: Reach): (y: number) => number {
   const toScale = scale.log ? (y: number) => Math.log10(Math.max(y, 1e-300)) : (y: number) => y;
   const [low, high] = scale.range.map(toScale) as [number, number];
   const perUnit = frame.height / (high - low);

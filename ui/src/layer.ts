@@ -10,7 +10,7 @@ import { drawRug } from "./bands.ts";
 import type { Bins } from "./decode.ts";
 import { clipped, dashesFrom, drawTrace, frameOf, hatch, isDotted, mapper, type Frame } from "./draw.ts";
 import type { Holes } from "./line.ts";
-import type { Pane } from "./panes.ts";
+import { reachFor, type Pane } from "./panes.ts";
 import type { Scene } from "./plot.ts";
 import { keptRows } from "./side.ts";
 import { lastAtOrBefore } from "./rows.ts";
@@ -307,6 +307,8 @@ function lookOf(pane: Pane, scene: Scene, dotted: Set<Trace>): Look {
       const { name, tail, holes, history, look, colour } = trace;
       const isOpen = holes.to.length > 0 && holes.to[holes.to.length - 1]! > known;
       const { stroke, dash } = palette.trace(colour);
+      const span = scale.spans?.get(trace);
+      if (span) parts.push(span.range[0], span.range[1], span.log);
       parts.push(name, stroke, dash.length, look.width ?? 0, look.line ?? "");
       parts.push(dotted.has(trace), trace === pointed ? 2 : pointed ? 1 : 0);
       traces.push({ history, holes, isDashed: dash.length > 0 });
@@ -350,8 +352,8 @@ export function drawMoving(
   clipped(frame, () => {
     drawGaps(frame, pane, scene);
     for (const scale of pane.scales) {
-      const yOf = mapper(frame, scale);
       for (const trace of scale.traces) {
+        const yOf = mapper(frame, reachFor(scale, trace));
         const strong = trace === pointed;
         const dimmed = pointed !== null && !strong;
         const dotted = dots?.has(trace) ?? isDotted(frame, trace);

@@ -1,4 +1,4 @@
-// What is set for one PV alone, and its form in the page's URL: `set=right,colour:3,width:2,points,log,fix:0..100,limits`.
+// What is set for one PV alone, and its form in the page's URL: `set=right,colour:3,width:2,points,log,norm,fix:0..100,limits`.
 
 /** How samples are joined: each value holds until the next, straight from one to the next, or not at all. */
 export type Join = "steps" | "line" | "points";
@@ -16,6 +16,8 @@ export interface Look {
   width: number | null;
   line: Join | null;
   log: boolean;
+  /** It is drawn over the height of its pane, whatever it spans, beside others of which that is said. */
+  norm: boolean;
   /** The ends of its axis. */
   fix: [number, number] | null;
   /** The IOC's limits are drawn as lines. */
@@ -29,6 +31,7 @@ export const PLAIN: Look = {
   width: null,
   line: null,
   log: false,
+  norm: false,
   fix: null,
   limits: false,
 };
@@ -51,6 +54,7 @@ export function lookText(look: Look): string {
   if (look.width !== null) parts.push(`width:${look.width}`);
   if (look.line !== null) parts.push(look.line);
   if (look.log) parts.push("log");
+  if (look.norm) parts.push("norm");
   if (look.fix !== null) parts.push(`fix:${look.fix[0]}..${look.fix[1]}`);
   if (look.limits) parts.push("limits");
   return parts.join(",");
@@ -64,6 +68,7 @@ export function readLook(text: string): Look {
     if (word === "left" || word === "right" || word === "own") look.axis = word;
     else if (word === "steps" || word === "line" || word === "points") look.line = word;
     else if (word === "log") look.log = true;
+    else if (word === "norm") look.norm = true;
     else if (word === "limits") look.limits = true;
     else if (word === "pane" && /^[A-Z]$/.test(value ?? "")) look.pane = value!;
     else if (word === "colour") look.colour = within(Number(value) - 1, 0, COLOURS - 1, true);

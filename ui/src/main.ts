@@ -39,7 +39,7 @@ import { Page } from "./page.ts";
 import { shownPart } from "./part.ts";
 import { Popup } from "./popup.ts";
 import { isPressed, onRelease, watchPresses } from "./pressed.ts";
-import { axisOf, isLog, type ValueScale } from "./panes.ts";
+import { axisOf, eachAlone, isLog, type ValueScale } from "./panes.ts";
 import { PLAIN, isPlain, type Look } from "./look.ts";
 import { Remarks } from "./remarks.ts";
 import { Renewal } from "./renewal.ts";
@@ -157,7 +157,7 @@ function setLook(name: string, look: Look): void {
 /** The axes shall show a part of what they show now; all of their values where the part is the whole and more. */
 function reach(scales: ValueScale[], part: { low: number; high: number } | null): void {
   const ends = new Map<string, [number, number] | null>();
-  for (const { traces, range, log } of scales) {
+  for (const { traces, range, log } of scales.flatMap(eachAlone)) {
     const to = (value: number) => (log ? Math.log10(value) : value);
     const [low, high] = [to(range[0]), to(range[1])];
     const at = (part: number) => {

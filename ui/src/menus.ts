@@ -127,6 +127,8 @@ export class Menus {
         text: words.axes,
         more: scales.map((scale) => ({ text: titleOf(scale), more: this.axis(scale).entries })),
       });
+    const numbers = actions.traces().filter(({ kind, hidden }) => kind === "number" && !hidden);
+    if (numbers.length > 1) entries.push(this.normaliseAll(numbers));
     entries.push({ text: words.times, more: this.times().entries });
     entries.push({ text: words.share, hint: "x", act: () => actions.share() });
     return { title: formatTime(at, view.zone, range.to - range.from < 4 * 3600 ? 3 : 0), entries };
@@ -195,6 +197,7 @@ export class Menus {
         },
         { text: settingsWords.log, isOn: isLog(trace, actions.view().log), act: () => this.log(trace, look) },
         { text: words.fixed, act: () => actions.settings(name, "ends") },
+        { text: settingsWords.norm, isOn: look.norm, act: set({ norm: !look.norm }) },
       );
       if (isPv)
         entries.push({ text: settingsWords.limits, isOn: look.limits, act: set({ limits: !look.limits }) });
@@ -242,6 +245,18 @@ export class Menus {
     return entries;
   }
 
+  /** Everything over the height of one pane, or nothing any more. */
+  private normaliseAll(numbers: Trace[]): Entry {
+    const names = new Set(numbers.map(({ name }) => name));
+    const isOn = numbers.every(({ look }) => look.norm);
+    const turned = (pv: View["pvs"][0]) =>
+      names.has(pv.name) ? { ...pv, look: { ...(pv.look ?? PLAIN), norm: !isOn } } : pv;
+    return {
+      ...{ text: words.normaliseAll, isOn },
+      act: () => this.actions.update({ pvs: this.actions.view().pvs.map(turned) }),
+    };
+  }
+
   private axis(scale: ValueScale): Asked {
     const { actions } = this;
     const { traces } = scale;
@@ -252,6 +267,19 @@ export class Menus {
         .pvs.map((pv) => (names.has(pv.name) ? { ...pv, look: { ...(pv.look ?? PLAIN), ...change } } : pv));
       actions.update({ pvs });
     };
+    const isNormalised = scale.spans !== null;
+    const normalise: Entry = {
+      ...{ text: words.normalise, isOn: isNormalised },
+      act: each({ norm: !isNormalised }),
+    };
+    if (isNormalised)
+      return {
+        title: words.axisOf(titleOf(scale)),
+        entries: [
+          normalise,
+          ...traces.map(({ name }) => ({ text: titleOfName(name), more: this.row(name) })),
+        ],
+      };
     const [low, high] = scale.range.map((end) => Number(end.toPrecision(6))) as [number, number];
     const units = axisOf(traces[0]!);
     const alike = actions.traces().filter((trace) => axisOf(trace) === units && trace.kind === "number");
@@ -260,6 +288,7 @@ export class Menus {
       { text: words.fixed, act: () => actions.settings(traces[0]!.name, "ends") },
       { text: words.fixAsIs(String(low), String(high)), act: each({ fix: [low, high] }) },
       { text: words.fit, act: each({ fix: null }) },
+      normalise,
       {
         text: words.ownPane,
         isOn: traces.every(({ look }) => look.axis === "own"),

@@ -16,6 +16,14 @@ export interface ValueScale {
   fixed: boolean;
   traces: Trace[];
   range: [number, number];
+  /** Of a normalised axis: how far each of its PVs reaches by itself. Its own range is then in parts of these, from 0 to 1. */
+  spans: Map<Trace, Reach> | null;
+}
+
+/** From where to where an axis goes, and how. */
+export interface Reach {
+  range: [number, number];
+  log: boolean;
 }
 
 /** A plot of its own above the common time axis: at most two axes, the first at its left. */
@@ -67,21 +75,49 @@ function scalesOf(traces: Trace[], log: string[], range: Range, held: ValueScale
     else
       scales.push({
         ...{ key, label: unitsOf(trace) || trace.name, log: isLogarithmic },
-        ...{ fixed: trace.look.fix !== null, traces: [trace], range: [0, 1] },
+        ...{ fixed: trace.look.fix !== null, traces: [trace], range: [0, 1], spans: null },
       });
   }
-  for (const scale of scales)
-    scale.range = reachOf(
-      scale,
-      range,
-      held.find(({ key }) => key === scale.key),
-    );
+  for (const scale of scales) {
+    const before = held.find(({ key }) => key === scale.key);
+    if (scale.key.startsWith(NORMALISED)) normalise(scale, log, range, before);
+    else scale.range = reachOf(scale, range, before);
+  }
   return scales;
+}
+
+const NORMALISED = "norm ";
+
+/** Each PV of the axis over all of its height. */
+function normalise(scale: ValueScale, log: string[], range: Range, held: ValueScale | undefined): void {
+  const spanOf = (trace: Trace): Reach => {
+    const alone = { ...scale, traces: [trace], log: isLog(trace, log) };
+    const before = [...(held?.spans ?? [])].find(([{ name }]) => name === trace.name)?.[1];
+    return { range: reachOf(alone, range, before), log: alone.log };
+  };
+  scale.spans = new Map(scale.traces.map((trace) => [trace, spanOf(trace)]));
+  Object.assign(scale, { range: [0, 1], log: false, label: words.normalised });
+}
+
+/** How far the axis of a trace goes, of several that are normalised its own. */
+export function reachFor(scale: ValueScale, trace: Trace): Reach {
+  return scale.spans?.get(trace) ?? scale;
+}
+
+/** The axes as each of their PVs has one: of a normalised axis its own. */
+export function eachAlone(scale: ValueScale): ValueScale[] {
+  return scale.spans === null
+    ? [scale]
+    : scale.traces.map((trace) => ({
+        ...{ ...scale, ...reachFor(scale, trace), traces: [trace], spans: null },
+        ...{ key: trace.name, label: unitsOf(trace) || trace.name },
+      }));
 }
 
 /** PVs of a key share an axis. What was set for one alone takes it away from the others. */
 function keyOf(trace: Trace, isLogarithmic: boolean, traces: Trace[], range: Range): string {
   const { axis, pane, fix } = trace.look;
+  if (trace.look.norm) return `${NORMALISED}${axis === "own" ? trace.name : ""} ${pane ?? ""}`;
   if (axis === "own") return `own ${trace.name}`;
   const units = unitsOf(trace);
   const company = units === "" ? `like ${companyOf(trace, traces, range)}` : `units ${units}`;
@@ -159,7 +195,7 @@ export function letter(index: number): string {
   return index < LETTERS.length ? last : letter(Math.floor(index / LETTERS.length) - 1) + last;
 }
 
-function reachOf(scale: ValueScale, range: Range, held: ValueScale | undefined): [number, number] {
+function reachOf(scale: ValueScale, range: Range, held: Reach | undefined): [number, number] {
   const fix = scale.traces.map((trace) => trace.look.fix).find((fix) => fix !== null);
   if (fix) return scale.log && fix[0] <= 0 ? [fix[1] / 1e6, fix[1]] : fix;
   let [low, high] = [Infinity, -Infinity];

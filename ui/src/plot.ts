@@ -1,6 +1,6 @@
 // The plot: panes one above the other on one canvas, bands of states and texts below them, one time axis and one cursor for all.
 
-import { logLabels, timeLabels, timeTicks, valueLabels, valueTicks } from "./axis.ts";
+import { logLabels, percents, timeLabels, timeTicks, valueLabels, valueTicks } from "./axis.ts";
 import { bandAt, drawBand, drawLane, BAND, LANE } from "./bands.ts";
 import { cutEnd, cutMiddle } from "./cut.ts";
 import { clipped, frameOf, mapper, type Frame } from "./draw.ts";
@@ -8,7 +8,7 @@ import { h, setText } from "./dom.ts";
 import { GestureReader, type Gestures } from "./gestures.ts";
 import { drawMoving, Layer, type Box } from "./layer.ts";
 import { placed, type Flag, type NoteMark } from "./notes.ts";
-import { titleOf, type Layout, type Pane, type ValueScale } from "./panes.ts";
+import { reachFor, titleOf, type Layout, type Pane, type Reach, type ValueScale } from "./panes.ts";
 import { readingAt } from "./reading.ts";
 import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
@@ -572,7 +572,7 @@ function drawScene(
   const times = timeTicks(scene.range, Math.max(2, place.width / TIME_SPACE), scene.zone);
   for (const { pane, top, height } of place.panes) {
     const box = frame(top, height);
-    drawGrid(box, pane, scene.palette, times);
+    drawGrid(box, pane, scene, times);
     drawTitle(box, pane, scene.palette);
     clipped(box, () => drawSilence(box, scene));
   }
@@ -634,11 +634,11 @@ function drawLimitsOf(frame: Frame, pane: Pane, scene: Scene): void {
   for (const scale of pane.scales)
     for (const trace of scale.traces)
       if (trace === scene.pointed || trace.look.limits)
-        clipped(frame, () => drawLimits(frame, trace, scale, mapper(frame, scale), scene.palette));
+        clipped(frame, () => drawLimits(frame, trace, reachFor(scale, trace), scene.palette));
   frame.context.lineWidth = frame.ratio;
 }
 
-function drawGrid(frame: Frame, pane: Pane, palette: Palette, times: number[]): void {
+function drawGrid(frame: Frame, pane: Pane, { palette, pointed }: Scene, times: number[]): void {
   const { context, ratio } = frame;
   const bottom = frame.top + frame.height;
   const right = frame.left + frame.width;
@@ -657,7 +657,7 @@ function drawGrid(frame: Frame, pane: Pane, palette: Palette, times: number[]): 
     const yOf = mapper(frame, scale);
     const ticks = valueTicks(scale.range, frame.height / ratio / TICK_SPACE, scale.log);
     if (i === 0) for (const tick of ticks) line(frame.left, crisp(yOf(tick)), right, crisp(yOf(tick)));
-    const labels = scale.log ? logLabels(ticks) : valueLabels(ticks);
+    const labels = tickLabels(scale, ticks, pointed);
     context.font = scaled(FONT, ratio);
     context.fillStyle = palette.faint;
     context.textBaseline = "middle";
@@ -670,6 +670,19 @@ function drawGrid(frame: Frame, pane: Pane, palette: Palette, times: number[]): 
     });
   });
   context.stroke();
+}
+
+/** What is written at ticks; at those of a normalised axis the values of the PV that is pointed at, if there is one. */
+function tickLabels(scale: ValueScale, ticks: number[], pointed: Trace | null): string[] {
+  const span = pointed && scale.spans?.get(pointed);
+  if (span) {
+    const to = (y: number) => (span.log ? Math.log10(y) : y);
+    const [low, high] = [to(span.range[0]), to(span.range[1])];
+    const values = ticks.map((tick) => low + tick * (high - low));
+    return span.log ? values.map((value) => (10 ** value).toPrecision(2)) : valueLabels(values);
+  }
+  if (scale.spans) return percents(ticks);
+  return scale.log ? logLabels(ticks) : valueLabels(ticks);
 }
 
 /** A band over all panes, with its edges. */
@@ -719,14 +732,9 @@ function drawTitle(frame: Frame, pane: Pane, palette: Palette): void {
 }
 
 /** Lines at the limits that its IOC gives, with their names at the right end. */
-function drawLimits(
-  frame: Frame,
-  trace: Trace,
-  scale: ValueScale,
-  yOf: (y: number) => number,
-  palette: Palette,
-): void {
+function drawLimits(frame: Frame, trace: Trace, scale: Reach, palette: Palette): void {
   const { context, ratio } = frame;
+  const yOf = mapper(frame, scale);
   const { warning, alarm } = trace.metadata ?? {};
   const limits = [
     [wordOf.hihi, alarm?.high],
@@ -774,11 +782,10 @@ function drawDots(
     };
     const frame = frameOf(context, box, scene.range, ratio);
     for (const scale of pane.scales) {
-      const yOf = mapper(frame, scale);
       for (const trace of scale.traces) {
         const value = drawnAt(trace, at, scene.known);
         if (value === null) continue;
-        const y = yOf(value);
+        const y = mapper(frame, reachFor(scale, trace))(value);
         if (y < frame.top || y > frame.top + frame.height) continue;
         context.beginPath();
         context.arc(x * ratio, y, 4 * ratio, 0, 2 * Math.PI);

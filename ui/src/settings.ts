@@ -72,6 +72,7 @@ export class Settings {
         this.colours(name, set),
         this.ends(look, set),
         check(words.log, look.log, (log) => set({ log })),
+        check(words.norm, look.norm, (norm) => set({ norm })),
         check(words.limits, look.limits, (limits) => set({ limits })),
         ...(isPv(name) ? [this.over(name)] : []),
       ),

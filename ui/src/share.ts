@@ -4,7 +4,7 @@ import { copyText } from "./copy.ts";
 import { byId, h } from "./dom.ts";
 import { download } from "./file.ts";
 import { bring } from "./later.ts";
-import { titleOf, type Layout } from "./panes.ts";
+import { eachAlone, titleOf, type Layout } from "./panes.ts";
 import { readingOver } from "./reading.ts";
 import { toQuery, type Range, type View } from "./state.ts";
 import { formatTime, iso } from "./time.ts";
@@ -211,7 +211,8 @@ function rootOf(): string {
 /** A plot of Phoebus' Data Browser, whose archive is this one by the Archiver Appliance's protocol. */
 export function plotOf(shared: Shared): string {
   const { layout, range, view } = shared;
-  const scales = layout.panes.flatMap((pane) => pane.scales);
+  // Its Data Browser has no normalised axes: each PV of one gets its own.
+  const scales = layout.panes.flatMap((pane) => pane.scales.flatMap(eachAlone));
   const archive = rootOf().replace(/^https?:/, "pbraw:") + "retrieval";
   const time = (at: number) => formatTime(at, "local", 3);
   const colour = (trace: Trace) => {

@@ -4,7 +4,7 @@ import { BAND, LANE } from "./bands.ts";
 import type { Gap } from "./decode.ts";
 import { frameOf, mapper } from "./draw.ts";
 import type { NoteMark } from "./notes.ts";
-import type { ValueScale } from "./panes.ts";
+import { reachFor, type ValueScale } from "./panes.ts";
 import { drawnAt, type Place, type Scene } from "./plot.ts";
 import { readingAt } from "./reading.ts";
 import { gapsAt, type Trace } from "./trace.ts";
@@ -64,7 +64,7 @@ function lineAt(
   let [best, least] = [null as Trace | null, LINE_PIXELS];
   for (const scale of pane.scales) {
     for (const trace of scale.traces) {
-      const yOf = mapper(frame, scale);
+      const yOf = mapper(frame, reachFor(scale, trace));
       const value = drawnAt(trace, at, scene.known);
       if (value === null) continue;
       const { min, max } = readingAt(trace, at);

@@ -1,11 +1,11 @@
 // The wall: tiles to be read from five metres, a clock, the worst alarm, and no controls. It goes on by itself for weeks.
 
-import { logLabels, timeLabels, timeTicks, valueLabels, valueTicks } from "./axis.ts";
+import { logLabels, percents, timeLabels, timeTicks, valueLabels, valueTicks } from "./axis.ts";
 import { drawBand, drawRug } from "./bands.ts";
 import { formatNumber, formatValue, severityName } from "./decode.ts";
 import { h, setText } from "./dom.ts";
 import { clipped, drawTrace, frameOf, hatch, isDotted, mapper, type Frame } from "./draw.ts";
-import type { ValueScale } from "./panes.ts";
+import { reachFor, type ValueScale } from "./panes.ts";
 import type { Scene } from "./plot.ts";
 import { readingAt } from "./reading.ts";
 import { formatDuration, formatTime, zoneName } from "./time.ts";
@@ -305,7 +305,7 @@ function drawLines(frame: Frame, scales: ValueScale[], scene: Scene, u: number):
   context.textAlign = "left";
   const yOf = mapper(frame, first!);
   const ticks = valueTicks(first!.range, frame.height / u / 110, first!.log);
-  const labels = first!.log ? logLabels(ticks) : valueLabels(ticks);
+  const labels = first!.spans ? percents(ticks) : first!.log ? logLabels(ticks) : valueLabels(ticks);
   context.lineWidth = 3 * u;
   ticks.forEach((tick, i) => {
     const y = yOf(tick);
@@ -319,8 +319,8 @@ function drawLines(frame: Frame, scales: ValueScale[], scene: Scene, u: number):
   });
   clipped(frame, () => {
     for (const scale of scales) {
-      const at = mapper(frame, scale);
       for (const trace of scale.traces) {
+        const at = mapper(frame, reachFor(scale, trace));
         trace.holes.from.forEach((from, i) => {
           hatch(frame, from, Math.min(trace.holes.to[i]!, scene.known), palette.hatch);
         });

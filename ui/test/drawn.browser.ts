@@ -28,13 +28,13 @@ after(() => browser.close());
 
 type Drawn = { drawn: typeof drawn };
 
-for (const name of ["gap", "enum", "envelope", "step", "log", "stacked"])
+for (const name of ["gap", "enum", "envelope", "step", "log", "normalised", "stacked"])
   test(`the figure "${name}" is drawn as it was`, async () => {
     const svg = await page.evaluate((name) => (window as unknown as Drawn).drawn.golden(name), name);
     await isAsItWas(name, svg);
   });
 
-for (const name of ["gap", "envelope", "step", "log", "stacked", "dashes", "live"])
+for (const name of ["gap", "envelope", "step", "log", "normalised", "stacked", "dashes", "live"])
   test(`the figure "${name}" panned and zoomed to and fro has the pixels of the same range drawn afresh`, async () => {
     for (const seed of [7, 8, 9]) {
       const found = await page.evaluate(

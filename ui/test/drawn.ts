@@ -253,6 +253,24 @@ export const FIGURES: Record<string, Figure> = {
       ];
     },
   },
+  normalised: {
+    high: 220,
+    traces: () => [
+      traceOf("NORM:CURRENT", 0, { bins: binsOf(wave(1, 7200), HOUR, 10) }, { look: { norm: true } }),
+      traceOf(
+        "NORM:POWER",
+        1,
+        { samples: samplesOf(wave(2, 60).map(([at, y]): Row => [at, 1e6 + 1000 * Number(y)])) },
+        { units: "kW", look: { norm: true } },
+      ),
+      traceOf(
+        "NORM:FIXED",
+        8,
+        { samples: samplesOf([[BEGIN, 2] as Row, [BEGIN + 1800, 8] as Row]) },
+        { units: "V", look: { norm: true, fix: [0, 10] } },
+      ),
+    ],
+  },
   stacked: {
     high: 520,
     lanes: true,

@@ -11,6 +11,7 @@ const FULL: Look = {
   width: 2.5,
   line: "points",
   log: true,
+  norm: true,
   fix: [-1e-9, 100],
   limits: true,
 };

@@ -126,6 +126,27 @@ test("an axis is made logarithmic, held as it is, and fitted again", async () =>
   await page.locator("#legend .group-head").nth(1).waitFor();
 });
 
+test("all are normalised into one pane and back, and their rows keep their own numbers and units", async () => {
+  const box = await open(page, `pv=SR:CURRENT&pv=LAB:TEMP1&${RANGE}`);
+  const heads = page.locator("#legend .group-head");
+  assert.equal(await heads.count(), 2);
+  const row = () => page.locator('#legend [data-pv="LAB:TEMP1"]').innerText();
+  const before = await row();
+  const turn = async () => {
+    await page.mouse.click(box.x + box.width / 2, box.y + 60, { button: "right" });
+    await page.getByRole("menuitemcheckbox", { name: "Normalise all" }).click();
+    await page.mouse.move(700, 20);
+  };
+  await turn();
+  await page.waitForURL(/pv=SR:CURRENT&set=norm&pv=LAB:TEMP1&set=norm/);
+  await page.waitForFunction(() => document.querySelectorAll("#legend .group-head").length === 1);
+  assert.match((await heads.textContent())!, /normalised/);
+  assert.equal(await row(), before, "the true values");
+  await turn();
+  await page.waitForURL((url) => !url.search.includes("norm"));
+  assert.equal(await heads.count(), 2);
+});
+
 test("a gap says why it is and what to do, and leads to the reasons and to its own time", async () => {
   const box = await open(page, `pv=LAB:TEMP1&${GAP}`);
   const gap = server.pvs.find((pv) => pv.name === "LAB:TEMP1")!.gaps[0] as { from: number; to: number };

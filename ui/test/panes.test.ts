@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noSamples } from "../src/decode.ts";
 import { PLAIN, type Look } from "../src/look.ts";
-import { layoutOf, letter } from "../src/panes.ts";
+import { eachAlone, layoutOf, letter, reachFor } from "../src/panes.ts";
 import { newTrace, type Trace } from "../src/trace.ts";
 
 /** A PV whose values go from one to another. */
@@ -95,4 +95,35 @@ test("states and texts are bands, and hidden PVs claim nothing", () => {
 
 test("panes are lettered beyond Z", () => {
   assert.deepEqual([0, 25, 26, 27, 52].map(letter), ["A", "Z", "AA", "AB", "BA"]);
+});
+
+test("what is normalised shares a pane whatever its units, each over all of its height", () => {
+  const norm = { norm: true };
+  const traces = [
+    number("A", "mA", norm, [0, 10]),
+    number("B", "mbar", { ...norm, log: true }, [1e-9, 1e-3]),
+    number("C", "mA", {}, [0, 1]),
+    number("D", "", { ...norm, fix: [-5, 5] }),
+    number("E", "", { ...norm, pane: "Z" }),
+  ];
+  assert.deepEqual(written(traces), ["A normalised: ABD", "B mA: C", "C normalised: E"]);
+  const [first] = layoutOf(traces, [], { from: 0, to: 1 }).panes[0]!.scales;
+  assert.deepEqual(first!.range, [0, 1]);
+  const reach = (i: number) => reachFor(first!, traces[i]!);
+  assert.ok(reach(0).range[0] <= 0 && reach(0).range[1] >= 10 && reach(0).range[1] < 12);
+  assert.ok(reach(1).log && reach(1).range[0] <= 1e-9 && reach(1).range[1] >= 1e-3);
+  assert.deepEqual(reach(3).range, [-5, 5], "an end that is set holds there, too");
+  assert.deepEqual(
+    eachAlone(first!).map(({ label, log, traces }) => `${label} ${log} ${traces.length}`),
+    ["mA false 1", "mbar true 1", "D false 1"],
+  );
+});
+
+test("while it is panned each of a normalised axis is held as it was", () => {
+  const trace = number("A", "mA", { norm: true }, [0, 10]);
+  const held = layoutOf([trace], [], { from: 0, to: 1 });
+  const before = held.panes[0]!.scales[0]!.spans!.get(trace)!.range;
+  trace.tail.y = [4, 5];
+  const now = layoutOf([trace], [], { from: 0, to: 1 }, held).panes[0]!.scales[0]!;
+  assert.deepEqual(now.spans!.get(trace)!.range, before);
 });
