@@ -86,6 +86,8 @@ export interface Status {
   pvs: { total: number } & Record<PvState, number>;
   /** It is a node of a cluster. */
   clustered: boolean;
+  /** The zone in which people of the site read times, if the config says one. */
+  zone?: string | null;
   problems: string[];
   queue: { bytes: number; bytes_max: number };
   samples: {

@@ -11,7 +11,7 @@ import {
   type View,
   type ViewStore,
 } from "./state.ts";
-import { formatDuration, formatTime, iso, zoneName } from "./time.ts";
+import { formatDuration, formatTime, iso, zoneName, type Zone } from "./time.ts";
 import { Refusal, type End } from "./typed.ts";
 import { agoText, refusalText, spanText } from "./understood.ts";
 import { timeWords as words } from "./words.ts";
@@ -29,6 +29,11 @@ export const LENGTHS: [string, number][] = [
   ["1 y", 365 * DAY],
 ];
 const ALL = "all";
+
+/** What a zone is called where one is chosen: UTC and the browser's by their distance, others by their names. */
+export function zoneTitle(at: number, zone: Zone): string {
+  return zone === "local" || zone === "utc" ? zoneName(at, zone) : zone.replaceAll("_", " ");
+}
 
 export class Controls {
   private ends: Record<End, HTMLInputElement> = { from: byId("from"), to: byId("to") };
@@ -53,13 +58,14 @@ export class Controls {
     private store: ViewStore,
     private now: () => number,
     private everything: () => Promise<Range | null>,
+    /** That of the site, as the archiver tells it. */
+    private site: () => string | null,
   ) {
     this.lengths.addEventListener("change", () => {
       if (this.lengths.value === ALL) void this.all();
       else this.last(Number(this.lengths.value));
     });
     this.live.addEventListener("click", () => this.toggleLive());
-    this.zone.append(h("option", { value: "local" }), h("option", { value: "utc" }, words.utc));
     this.zone.addEventListener("change", () =>
       this.store.update({ zone: this.zone.value as View["zone"] }, "replace"),
     );
@@ -150,8 +156,28 @@ export class Controls {
     });
   }
 
+  /** The browser's, UTC, the site's, and the one that is shown. */
+  get zones(): Zone[] {
+    return [...new Set(["local", "utc", this.site() ?? "local", this.store.view.zone])];
+  }
+
   toggleZone(): void {
-    this.store.update({ zone: this.store.view.zone === "utc" ? "local" : "utc" }, "replace");
+    const { zones } = this;
+    const next = zones[(zones.indexOf(this.store.view.zone) + 1) % zones.length]!;
+    this.store.update({ zone: next }, "replace");
+  }
+
+  /** Offers what zones there are. */
+  showZones(): void {
+    const { zones } = this;
+    const at = rangeOf(this.store.view, this.now()).to;
+    zones.forEach((zone, i) => {
+      const option = this.zone.options[i] ?? this.zone.appendChild(h("option"));
+      if (option.value !== zone) option.value = zone;
+      setText(option, zoneTitle(at, zone));
+    });
+    while (this.zone.options.length > zones.length) this.zone.options[zones.length]!.remove();
+    if (this.zone.value !== this.store.view.zone) this.zone.value = this.store.view.zone;
   }
 
   /** System, then the other one of light and dark, then back by way of the third. */
@@ -174,8 +200,7 @@ export class Controls {
     set(this.live, "aria-pressed", String(isLive));
     this.wasLive = isLive ? Date.now() : this.wasLive;
     this.backToNow.hidden = isLive || this.wasLive === 0 || range.to > this.now();
-    setText(this.zone.options[0]!, zoneName(range.to, "local"));
-    if (this.zone.value !== view.zone) this.zone.value = view.zone;
+    this.showZones();
     setText(this.theme, words.themes[view.theme]);
     this.showLength(range);
     const [from, to] = [formatTime(range.from, view.zone, 0), formatTime(range.to, view.zone, 0)];

@@ -13,7 +13,7 @@
 // What people write beside the samples: notes.ts with note_dialog.ts, views_dialog.ts and view_saver.ts; asked by memos.ts.
 // What is computed of its rows below the plot: drawer_host.ts with drawer_state.ts, and when it is opened drawer.ts with drawer_panel.ts, drawer_xy.ts,
 // drawer_histogram.ts, drawer_fft.ts, relations.ts; drawn by charts.ts on chart_axes.ts and chart_canvas.ts. Its table of samples is
-// drawer_samples.ts with sample_rows.ts.
+// drawer_samples.ts with sample_rows.ts. Settings of a PV come with settings.ts and moments.ts.
 // Menus of what is there are opened by menu_opener.ts, and come with menus.ts, menu.ts, spot.ts when the first one is.
 // A wall has wall.ts and renewal.ts; files are handed over by file.ts and svg.ts, made by the archiver with export_form.ts and exports.ts.
 // Tab goes on in the order of what is seen by sight.ts. Every text that a person reads stands in words.ts. What comes only when it is wanted is brought by later.ts. What of this is there for whom, and how they log in: login.ts, who.ts. What it has to say once stands in a bar by remarks.ts, as what of an address cannot be read, by unread.ts.
@@ -43,16 +43,17 @@ import { axisOf, eachAlone, isLog, type ValueScale } from "./panes.ts";
 import { PLAIN, isPlain, type Look } from "./look.ts";
 import { Remarks } from "./remarks.ts";
 import { Renewal } from "./renewal.ts";
-import { Settings } from "./settings.ts";
+import type { Settings } from "./settings.ts";
 import { Search } from "./search.ts";
 import { Share } from "./share.ts";
 import { followSight } from "./sight.ts";
 import { clampRange, fromQuery, rangeOf, toQuery, ViewStore, type Range, type Shown } from "./state.ts";
-import { formulaName, overName, pvsOf, secondsEarlier, sourceOf } from "./source.ts";
+import { formulaName, laidName, overName, pvsOf, secondsEarlier, sourceOf } from "./source.ts";
 import { StatusLine } from "./status.ts";
 import { onSystemTheme } from "./style.ts";
-import { formatDuration, formatTime, iso } from "./time.ts";
+import { formatDuration, formatTime, iso, zonePart } from "./time.ts";
 import { noteState } from "./trace.ts";
+import { parseTime } from "./typed.ts";
 import { unreadOf } from "./unread.ts";
 import { ViewsDialog } from "./views_dialog.ts";
 import type { When } from "./when.ts";
@@ -101,6 +102,7 @@ status.onStatus((answer) => {
   elsewhere.take(answer);
   login.heard(answer.started);
   tellClock();
+  controls.showZones();
   if (store.view.frame === "wall") void renewal.take(answer, now());
 });
 
@@ -289,7 +291,12 @@ function archive(name: string): void {
   if (login.may("operate")) add.open(name);
 }
 
-const controls = new Controls(store, now, () => page.everything());
+const controls = new Controls(
+  store,
+  now,
+  () => page.everything(),
+  () => status.site,
+);
 
 const details = new Details(toggleLog, (detail) => {
   const trace = page.trace(detail.name);
@@ -318,18 +325,35 @@ const search = new Search(byId("search"), byId("found"), {
 for (const id of ["archive", "archive-first"]) byId(id).addEventListener("click", () => archive(""));
 byId("find").addEventListener("click", () => search.focus());
 
-const settings = new Settings({
-  look: (name) => store.view.pvs.find((pv) => pv.name === name)?.look ?? PLAIN,
-  set: setLook,
-  panes: () => page.letters,
-  colour: (name) => page.trace(name)?.colour ?? 0,
-  palette: () => page.colours,
-  layOver: (name, by) => {
-    const over = overName(name, by);
+let settings: Promise<Settings> | null = null;
+
+/** The settings of a PV come when they are opened. */
+function openSettings(name: string, first?: "ends" | "over"): void {
+  const lay = (over: string | null) => {
     if (over !== null) plot([over]);
     return over !== null;
-  },
-});
+  };
+  const range = () => rangeOf(store.view, now());
+  settings ??= bring(byId("drawing"), () => import("./settings.ts")).then(
+    ({ Settings }) =>
+      new Settings({
+        look: (name) => store.view.pvs.find((pv) => pv.name === name)?.look ?? PLAIN,
+        set: setLook,
+        panes: () => page.letters,
+        colour: (name) => page.trace(name)?.colour ?? 0,
+        palette: () => page.colours,
+        range,
+        lay: (name, { moment, at }) => lay(laidName(name, moment, at)),
+        layOver: (name, by) => {
+          const length = overName(name, by);
+          const moment = length === null ? parseTime(by, store.view.zone, now()) : null;
+          const at = store.view.pinned ?? range().from;
+          return lay(moment === null ? length : laidName(name, moment, at));
+        },
+      }),
+  );
+  void settings.then((dialog) => dialog.open(name, first));
+}
 
 const share = new Share(() => page.shared(), {
   ...{ now, mayRead: () => login.mayRead, who: () => login.who },
@@ -343,6 +367,7 @@ const menus: MenuOpener = new MenuOpener(() => page, {
   known: () => status.known(),
   traces: () => page.traces,
   letters: () => page.letters,
+  zones: () => controls.zones,
   mayWrite: () => login.may("operate"),
   mayChange: (by) => login.mayChange(by),
   zoom: (range) => look(range, false),
@@ -351,7 +376,7 @@ const menus: MenuOpener = new MenuOpener(() => page, {
   leap: (to, by) => page.leap(to, by),
   plot: (names) => plot(names),
   ...{ remove, reach, toggle: toggleHidden, log: toggleLog, look: setLook },
-  settings: (name, part) => settings.open(name, part),
+  settings: openSettings,
   details: openDetails,
   note: (mark) => notes.open(mark.note),
   unnote: (note) => void notes.remove(note),
@@ -362,7 +387,7 @@ const menus: MenuOpener = new MenuOpener(() => page, {
 
 listenToKeys(store, {
   ...{ search, controls, page, look, now, why: (name: string) => openDetails(name), toggle: toggleHidden },
-  settings: (name) => settings.open(name),
+  settings: openSettings,
   menu: () => menus.ofFocus(),
   share: () => share.open(),
   note: () => writeNote(),
@@ -422,7 +447,9 @@ function others(): void {
   const { view } = store;
   const names = pvsOf(view.pvs.map(({ name }) => name));
   const pvs = names.map((name) => `&pv=${encodeURIComponent(name)}`).join("");
-  const zone = view.zone === "utc" ? "&zone=utc" : "";
+  const zone = zonePart(view.zone)
+    .map((part) => `&${part}`)
+    .join("");
   const at = view.pinned ?? (view.span.kind === "fixed" ? view.span.range.to : null);
   const moment = at === null ? "" : `&a=${iso(at)}`;
   for (const id of ["nav-snapshot", "more-snapshot"])
@@ -448,7 +475,7 @@ byId("panel-add").addEventListener("click", () => search.focus());
 byId("undo").addEventListener("click", () => store.undo());
 byId("panel-set").addEventListener("click", () => {
   const name = page.chosen;
-  if (name !== undefined) settings.open(name);
+  if (name !== undefined) openSettings(name);
 });
 for (const id of ["panel-fold", "panel-open"])
   byId(id).addEventListener("click", () => store.update({ folded: !store.view.folded }, "replace"));

@@ -2,7 +2,7 @@
 
 import { gapText } from "./bands.ts";
 import { expressionOf, nameText, type Clause } from "./condition.ts";
-import { LENGTHS } from "./controls.ts";
+import { LENGTHS, zoneTitle } from "./controls.ts";
 import { copyText } from "./copy.ts";
 import { formatNumber, formatValue, type Gap } from "./decode.ts";
 import { PLAIN, type Look } from "./look.ts";
@@ -15,7 +15,7 @@ import { readingAt, readingOver } from "./reading.ts";
 import { formulaName, overName, pvsOf, titleOfName } from "./source.ts";
 import { spotAt, type Spot } from "./spot.ts";
 import { clampRange, toQuery, zoomed, type Range, type Step, type View } from "./state.ts";
-import { formatTime, isoOfZone, zoneName } from "./time.ts";
+import { formatTime, isoOfZone, zonePart, type Zone } from "./time.ts";
 import { knownUntil, type Trace } from "./trace.ts";
 import { menuWords as words, settingsWords } from "./words.ts";
 
@@ -27,6 +27,7 @@ export interface MenuActions {
   known(): number;
   traces(): Trace[];
   letters(): string[];
+  zones(): Zone[];
   mayWrite(): boolean;
   mayChange(by: string): boolean;
   zoom(range: Range): void;
@@ -140,7 +141,9 @@ export class Menus {
     const traces = this.actions.traces().filter(({ source, hidden }) => source.kind === "pv" && !hidden);
     if (traces.length === 0) return [];
     const pvs = traces.map(({ name }) => `&pv=${encodeURIComponent(name)}`).join("");
-    const zoned = zone === "local" ? "" : `&zone=${zone}`;
+    const zoned = zonePart(zone)
+      .map((part) => `&${part}`)
+      .join("");
     const links: Entry[] = [
       { text: words.snapshot, href: `./?part=snapshot${pvs}&a=${new Date(at * 1000).toISOString()}${zoned}` },
     ];
@@ -373,8 +376,8 @@ export class Menus {
         },
         {
           text: words.zone,
-          more: (["local", "utc"] as const).map((one) => ({
-            ...{ text: zoneName(known, one), isOn: one === zone, isChoice: true },
+          more: actions.zones().map((one) => ({
+            ...{ text: zoneTitle(known, one), isOn: one === zone, isChoice: true },
             act: () => actions.update({ zone: one }, "replace"),
           })),
         },

@@ -496,7 +496,7 @@ function momentText(state: PanelState): string {
   if (state.at === null && range.to >= state.known - 1) return wordOf.now;
   if (state.at === null) return `${wordOf.atEnd} ${formatTime(range.to, zone, 0).slice(11)}`;
   const text = formatTime(state.at, zone, 3);
-  const utc = zone === "utc" ? ` ${zoneName(state.at, zone)}` : "";
+  const utc = zone === "local" ? "" : ` ${zoneName(state.at, zone)}`;
   return `${wordOf.atCursor} ${short(state.at, text)}${utc}`;
 }
 

@@ -1,8 +1,11 @@
 // The dialog of what is set for one PV alone: its axis, pane, colour, width, line, limits. Each change is drawn at once, and stands in the URL.
 
+import { ApiError, faultText, isAbort } from "./api.ts";
 import { byId, h } from "./dom.ts";
 import { COLOURS, PLAIN, readFix, type Join, type Look, type Side } from "./look.ts";
+import { lastBefore, namedMoments, type Laid, type NamedMoment } from "./moments.ts";
 import { isPv, titleOfName } from "./source.ts";
+import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
 import { commonWords, settingsWords as words } from "./words.ts";
 
@@ -13,8 +16,11 @@ export interface SettingsActions {
   panes(): string[];
   colour(name: string): number;
   palette(): Palette;
-  /** Lays the PV of so long before over it; not where that is no length of time. */
+  /** Lays the PV of so long before over it, or of a moment; not where that is neither. */
   layOver(name: string, by: string): boolean;
+  /** Lays the one moment at the other. */
+  lay(name: string, laid: Laid): boolean;
+  range(): Range;
 }
 
 const WIDTHS = [1, 1.5, 2, 3, 4];
@@ -117,13 +123,56 @@ export class Settings {
     const buttons = words.overs.map(([by, text]) =>
       h("button", { type: "button", "data-over": by, click: () => lay(by) }, text),
     );
-    const field = h("input", { type: "text", size: "8", placeholder: "-3d", "aria-label": words.overBy });
+    const field = h("input", {
+      ...{ type: "text", size: "20", placeholder: words.overHint },
+      ...{ "aria-label": words.overBy, title: words.overHow },
+    });
     field.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
       event.preventDefault();
       lay(field.value);
     });
-    return h("fieldset", { class: "over-times" }, h("legend", {}, words.over), ...buttons, field, said);
+    const named = h("span", { class: "over-named" });
+    void this.named(name, named, said);
+    return h(
+      "fieldset",
+      { class: "over-times" },
+      h("legend", {}, words.over),
+      ...buttons,
+      named,
+      field,
+      said,
+    );
+  }
+
+  /** A button for each moment that somebody has given a name. */
+  private async named(name: string, place: HTMLElement, said: HTMLElement): Promise<void> {
+    let moments: NamedMoment[] = [];
+    try {
+      moments = await namedMoments();
+    } catch (error) {
+      // Without them there are lengths.
+      if (!(error instanceof ApiError)) throw error;
+    }
+    place.replaceChildren(
+      ...moments.map((moment) =>
+        h("button", { type: "button", click: () => void this.layLast(name, moment, said) }, moment.name),
+      ),
+    );
+  }
+
+  /** Who closes the dialog meanwhile does not wait for it any more. */
+  private async layLast(name: string, moment: NamedMoment, said: HTMLElement): Promise<void> {
+    const controller = new AbortController();
+    this.dialog.addEventListener("close", () => controller.abort(), { once: true });
+    said.textContent = words.looking(moment.name);
+    try {
+      const laid = await lastBefore(moment, this.actions.range(), controller.signal);
+      if (laid && this.actions.lay(name, laid)) this.dialog.close();
+      else said.textContent = words.notBefore(moment.name);
+    } catch (error) {
+      if (!isAbort(error)) said.textContent = faultText(error);
+    }
   }
 
   private ends(look: Look, set: (change: Partial<Look>) => void): HTMLElement {

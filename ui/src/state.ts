@@ -6,7 +6,7 @@ import { drawerParts, readDrawer, type DrawerState } from "./drawer_state.ts";
 import { isPlain, lookText, readLook, type Look } from "./look.ts";
 import { shownPart } from "./part.ts";
 import { isPressed, onRelease } from "./pressed.ts";
-import { iso, type Zone } from "./time.ts";
+import { iso, zoneOf, zonePart, type Zone } from "./time.ts";
 import { isNow, parseTime, readRange, Refusal } from "./typed.ts";
 
 /** A stretch of time, in float seconds since 1970. */
@@ -90,7 +90,7 @@ export function toQuery(view: View): string {
   } else if (view.span.seconds !== firstSeconds(view.frame)) {
     parts.push(`live=${Number(view.span.seconds.toPrecision(6))}`);
   }
-  if (view.zone === "utc") parts.push("zone=utc");
+  parts.push(...zonePart(view.zone));
   if (view.theme !== "system") parts.push(`theme=${view.theme}`);
   for (const axis of view.log) parts.push(`log=${encodeName(axis)}`);
   if (view.pinned !== null) parts.push(`at=${iso(view.pinned)}`);
@@ -127,7 +127,7 @@ export function fromQuery(query: string, now: number): View {
   return {
     pvs,
     span: spanOf(params, now),
-    zone: params.get("zone") === "utc" ? "utc" : "local",
+    zone: zoneOf(params.get("zone")),
     theme: theme === "light" || theme === "dark" ? theme : "system",
     log: params.getAll("log"),
     pinned: parseTime(params.get("at") ?? "", "utc", now),
@@ -321,7 +321,7 @@ function urlOf(view: View): string {
     const params = new URLSearchParams(location.search);
     for (const key of ["theme", "zone"]) params.delete(key);
     if (view.theme !== "system") params.set("theme", view.theme);
-    if (view.zone === "utc") params.set("zone", "utc");
+    if (view.zone !== "local") params.set("zone", view.zone);
     return params.size > 0 ? `?${params}` : location.pathname;
   }
   const query = toQuery(view);

@@ -4,7 +4,7 @@ import { ApiError, getStatus, isBarred, type Status } from "./api.ts";
 import { byId, counted, h, setText } from "./dom.ts";
 import { KnownPvs, lackingOf, type Known } from "./known.ts";
 import { missingText } from "./missing.ts";
-import { formatTime, type Zone } from "./time.ts";
+import { formatTime, zoneOf, type Zone } from "./time.ts";
 import { chipText, knownText, statusWords as words } from "./words.ts";
 
 const POLL_MILLIS = 5000;
@@ -28,6 +28,8 @@ export class StatusLine {
   private offset = 0;
   /** So many seconds this computer's clock is ahead of the archiver's, where that is worth a word; else none. */
   clockOff = 0;
+  /** The zone in which people of the site read times, as the archiver tells it. */
+  site: string | null = null;
   /** When the archiver was last heard of, by its own clock. */
   private heardAt = Date.now() / 1000;
   private lostAt: number | null = null;
@@ -116,6 +118,8 @@ export class StatusLine {
     const least = this.told.clock + (steady - this.told.heard) / 1000;
     this.told = { clock, heard: performance.now() };
     if (clock < least - SET_BACK_SECONDS) this.setBack();
+    // An older browser may not know the zone.
+    this.site = status.zone && zoneOf(status.zone) !== "local" ? status.zone : null;
     this.hear();
     this.showPvs(status);
     void this.list.renew(status.clustered, status.pvs.total).then((isNews) => {

@@ -1,11 +1,81 @@
-// Times: as text, in UTC or in the browser's zone. What people type is read by typed.ts.
+// Times: as text, in UTC, in the browser's zone, or in another by its name. What people type is read by typed.ts.
 //
 // A moment on the wire is whole seconds and nanoseconds, and stays so wherever it is printed or sent back. As an
 // x coordinate it is one float of seconds, good to a quarter of a microsecond in this century: enough to draw.
 
 import { timeWords as words } from "./words.ts";
 
-export type Zone = "utc" | "local";
+/** Besides these two any zone of the IANA database, by its name: `Europe/Stockholm`. */
+export type Zone = "utc" | "local" | (string & {});
+
+/** The zone that an address names; the browser's where it names none that there is. */
+export function zoneOf(text: string | null): Zone {
+  if (text === null || text === "" || text === "local") return "local";
+  if (text.toLowerCase() === "utc") return "utc";
+  return clockOf(text) ? text : "local";
+}
+
+/** How an address says a zone; nothing of the browser's. */
+export function zonePart(zone: Zone): string[] {
+  return zone === "local" ? [] : [`zone=${zone}`];
+}
+
+const clocks = new Map<string, Intl.DateTimeFormat | null>();
+/** More names than this nobody asks for. */
+const CLOCKS_MAX = 50;
+
+function clockOf(name: string): Intl.DateTimeFormat | null {
+  const had = clocks.get(name);
+  if (had !== undefined) return had;
+  let clock: Intl.DateTimeFormat | null = null;
+  try {
+    // A bare offset, which some browsers take, is no name.
+    if (/^[A-Za-z]/.test(name))
+      clock = new Intl.DateTimeFormat("en", {
+        ...{ timeZone: name, hourCycle: "h23", era: "narrow" },
+        ...{ year: "numeric", month: "numeric", day: "numeric" },
+        ...{ hour: "numeric", minute: "numeric", second: "numeric" },
+      });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+  }
+  if (clocks.size >= CLOCKS_MAX) clocks.clear();
+  clocks.set(name, clock);
+  return clock;
+}
+
+/** Offsets change at quarters of an hour, nowhere else. */
+const QUARTER = 900;
+const offsets = new Map<string, number>();
+const OFFSETS_MAX = 20_000;
+
+/** How far the clocks of a zone are ahead of UTC, in minutes: what they show, taken for UTC, less the moment. */
+function namedOffset(seconds: number, name: string): number {
+  const quarter = Math.floor(seconds / QUARTER);
+  const key = `${quarter} ${name}`;
+  const had = offsets.get(key);
+  if (had !== undefined) return had;
+  const clock = clockOf(name);
+  const at = quarter * QUARTER;
+  const shown = Object.fromEntries(
+    (clock?.formatToParts(at * 1000) ?? []).map(({ type, value }) => [type, Number(value)]),
+  );
+  const { year, month, day, hour, minute, second } = shown as unknown as Fields;
+  const offset = clock ? (Date.UTC(year, month - 1, day, hour, minute, second) / 1000 - at) / 60 : 0;
+  if (offsets.size >= OFFSETS_MAX) offsets.clear();
+  offsets.set(key, offset);
+  return offset;
+}
+
+/** The moment at which clocks of a zone show what UTC shows at another; of two the first, of none that by the clock before. */
+function namedMoment(shown: number, name: string): number {
+  const [before, after] = [-86_400, 86_400].map((by) => namedOffset(shown + by, name) * 60) as [
+    number,
+    number,
+  ];
+  if (namedOffset(shown - before, name) * 60 === before) return shown - before;
+  return namedOffset(shown - after, name) * 60 === after ? shown - after : shown - before;
+}
 
 /** A moment, exact: seconds since 1970 and the nanoseconds after them. */
 export interface Instant {
@@ -79,16 +149,15 @@ export function fieldsOf(seconds: number, zone: Zone): Fields {
 /** The moment at which a zone's clocks show these fields; months and days may run over. */
 export function momentOf(fields: Fields, zone: Zone): number {
   const { year, month, day, hour, minute, second } = fields;
-  const millis =
-    zone === "utc"
-      ? Date.UTC(year, month - 1, day, hour, minute, second)
-      : new Date(year, month - 1, day, hour, minute, second).getTime();
-  return millis / 1000;
+  if (zone === "local") return new Date(year, month - 1, day, hour, minute, second).getTime() / 1000;
+  const shown = Date.UTC(year, month - 1, day, hour, minute, second) / 1000;
+  return zone === "utc" ? shown : namedMoment(shown, zone);
 }
 
 /** How far a zone is ahead of UTC at a moment. */
 export function offsetMinutes(seconds: number, zone: Zone): number {
-  return zone === "utc" ? 0 : -new Date(seconds * 1000).getTimezoneOffset();
+  if (zone === "utc") return 0;
+  return zone === "local" ? -new Date(seconds * 1000).getTimezoneOffset() : namedOffset(seconds, zone);
 }
 
 /** `UTC` or `UTC+01:00`. */

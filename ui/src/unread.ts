@@ -4,10 +4,10 @@ import { isPlain, readLook } from "./look.ts";
 import { readDrawer } from "./drawer_state.ts";
 import { RANGE_SECONDS_MAX, readSpan } from "./state.ts";
 import { parseTime, Refusal } from "./typed.ts";
+import { zoneOf } from "./time.ts";
 import { unreadWords as words } from "./words.ts";
 
 const WORDS_OF: Record<string, string[]> = {
-  zone: ["utc", "local"],
   theme: ["light", "dark", "system"],
   lanes: ["0", "1"],
   panel: ["0", "1"],
@@ -57,7 +57,9 @@ export function unreadOf(query: string, now: number): string[] {
     leave(end!, `${params.get(end!) ?? ""}${both}`, error.message);
   }
   for (const [key, text] of params) {
-    if (!KNOWN.has(key)) {
+    if (key === "zone") {
+      if (text !== "" && text !== "local" && zoneOf(text) === "local") leave(key, text, words.noZone);
+    } else if (!KNOWN.has(key)) {
       if (!OTHERS.test(key)) leave(key, text, words.notKnown);
     } else if (WORDS_OF[key] && text !== "" && !WORDS_OF[key].includes(text))
       leave(key, text, words.oneOf(WORDS_OF[key]));

@@ -94,7 +94,7 @@ export class Wall {
     setText(this.clock, silent ? words.noClock : formatTime(now, zone, 0).slice(11));
     const day = new Date(now * 1000).toLocaleDateString("en-GB", {
       ...{ weekday: "short", day: "numeric", month: "long" },
-      ...(zone === "utc" ? { timeZone: "UTC" } : {}),
+      ...(zone === "local" ? {} : { timeZone: zone }),
     });
     setText(this.date, day);
     const isUtc = zoneName(now, zone) === "UTC";

@@ -11,9 +11,10 @@ import { MomentField } from "./moment_field.ts";
 import { partParams, rememberPart } from "./part.ts";
 import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
-import { floatOf, formatDuration, formatTime, iso, type Zone } from "./time.ts";
+import { floatOf, formatDuration, formatTime, iso, zonePart, type Zone } from "./time.ts";
 import { readRange, Refusal } from "./typed.ts";
 import { commonWords, whenWords as words } from "./words.ts";
+import { viewSaver } from "./view_saver.ts";
 import { yearStrips } from "./when_years.ts";
 
 /** More rows nobody reads; all stand in the file. */
@@ -98,6 +99,12 @@ export class When {
     root.append(
       h("h2", {}, words.title),
       form,
+      viewSaver({
+        query: () => location.search.slice(1),
+        pvs: [],
+        saved: () => undefined,
+      }),
+      h("p", { class: "hint operates" }, words.saveHow),
       this.error,
       this.years,
       h("div", { class: "when-tools" }, this.bar, this.told, h("span", { class: "space" }), this.csv),
@@ -344,7 +351,7 @@ export class When {
   private plotOf({ range }: Found): string {
     const aside = Math.max(ASIDE_SECONDS, (range.to - range.from) / 2);
     const pvs = pvsOf(this.expression.value).map((pv) => `pv=${encodeURIComponent(pv)}`);
-    const zone = this.actions.zone() === "utc" ? ["zone=utc"] : [];
+    const zone = zonePart(this.actions.zone());
     const span = [`from=${iso(range.from - aside)}`, `to=${iso(range.to + aside)}`];
     return `./?${[...pvs, ...span, `at=${iso(range.from)}`, `b=${iso(range.to)}`, ...zone].join("&")}`;
   }

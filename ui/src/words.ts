@@ -117,8 +117,12 @@ export const settingsWords = {
     ["1mo", "A month"],
     ["1y", "A year"],
   ] as [string, string][],
-  overBy: "How much earlier",
-  noLength: "Lengths are written as 3d, 8h, 2w, 1mo, 1y.",
+  overBy: "How much earlier, or which moment",
+  overHint: "3d, or 2026-11-08 03:12",
+  overHow: "A moment lies at cursor A, or where the range begins.",
+  noLength: "Write a length as 3d, 8h, 2w, 1mo, 1y, or a moment before what is shown, as 2026-11-08 03:12.",
+  looking: (name: string) => `Looking for “${name}” …`,
+  notBefore: (name: string) => `“${name}” was not before this, for ten years.`,
   reset: "As without settings",
   done: "Done",
   pixels: (width: number) => `${width} px`,
@@ -783,7 +787,7 @@ export const menuWords = {
   snapshot: "Snapshot at this time",
   when: "When was it like this? …",
   over: "Another time laid over it",
-  otherTime: "Another length …",
+  otherTime: "Another length, a moment, the last time …",
   axes: "Axes",
   axisOf: (title: string) => `Axis ${title}`,
   times: "Time axis",
@@ -837,6 +841,7 @@ const GAP_TO_DO: Record<string, string> = {
 };
 
 export const whenWords = {
+  saveHow: "Saved in the folder moments, as moments/last fill, its last time can be laid over any plot.",
   filled: "Filled in from the plot. Search, or change it first.",
   title: "Find when",
   sentence: "The condition",
@@ -1222,6 +1227,7 @@ export const timeWords = {
   days: ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"],
   ends: { from: "From", to: "To" },
   themes: { system: "Theme: as the system", dark: "Theme: dark", light: "Theme: light" },
+  atMoment: (pv: string, moment: string) => `${pv}, ${moment} UTC laid over`,
   /** By the units of lengths of time as they are typed. */
   earlier: (pv: string, count: string, unit: string) =>
     `${pv}, ${count} ${LENGTH_UNITS[unit]}${count === "1" ? "" : "s"} earlier`,
@@ -1310,7 +1316,7 @@ export const keyWords = {
   eventBefore: "to what happened before",
   why: "why is there no data, or not all",
   live: "follow now, or stop",
-  zone: "UTC or local times",
+  zone: "local times, UTC, or the site's",
   lanes: "a lane of alarms for each PV",
   numbers: "numbers of the range in every row, or fewer lines",
   hide: "hide the PV of the row, or show it",
@@ -1506,6 +1512,7 @@ export const overviewWords = {
 export const unreadWords = {
   leftOut: (part: string, why: string) => `Of this address ${part} is left out: ${why}`,
   notKnown: "the page knows no such part.",
+  noZone: "this browser knows no such zone; names are those of the IANA database, as Europe/Stockholm.",
   oneOf: (texts: string[]) => `it can be ${texts.join(" or ")}.`,
   noTime: "it is no time.",
   noSeconds: "it is no number of seconds.",

@@ -185,6 +185,8 @@ export class TestServer {
   lockedOut = 0;
   /** The browser shows a session that is over. */
   isOver = false;
+  /** The site's zone, if the config says one. */
+  zone: string | null = null;
   /** Since when it runs. */
   started = isoOf({ seconds: FIRST, nanos: 0 });
   /** Every request path with its query, in order. */
@@ -721,6 +723,7 @@ export class TestServer {
         paused: count("paused"),
       },
       clustered: this.cluster !== null,
+      zone: this.zone,
       problems: this.problems,
       queue: { bytes: 1000, bytes_max: 256e6 },
       samples: {

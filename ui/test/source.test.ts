@@ -2,7 +2,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formulaName, isFormula, overName, secondsEarlier, sourceOf, titleOfName } from "../src/source.ts";
+import {
+  formulaName,
+  isFormula,
+  laidName,
+  overName,
+  secondsEarlier,
+  sourceOf,
+  titleOfName,
+} from "../src/source.ts";
 import { fromQuery, toQuery, FIRST_VIEW } from "../src/state.ts";
 
 test("a name is a PV, unless it begins with = or says how much earlier", () => {
@@ -45,4 +53,16 @@ test("weeks are weeks, and a month or a year goes by the calendar", () => {
   assert.equal(earlier("1y", "2028-02-29T00:00:00Z"), "2027-02-28T00:00:00.000Z");
   assert.equal(earlier("1y", "2027-01-01T00:00:00Z"), "2026-01-01T00:00:00.000Z");
   assert.equal(earlier("14mo", "2026-01-15T00:00:00Z"), "2024-11-15T00:00:00.000Z");
+});
+
+test("a moment is laid at a later one, by both of which a row is named", () => {
+  const [moment, at] = [1_795_168_800.5, 1_795_255_200];
+  const name = laidName("SR:CURRENT", moment, at)!;
+  assert.equal(name, "SR:CURRENT @2026-11-20T10:00:00.500Z/2026-11-21T10:00:00Z");
+  const source = sourceOf(name);
+  assert.ok(source.kind === "over" && source.pv === "SR:CURRENT");
+  assert.equal(secondsEarlier(source.by, 5), at - moment);
+  assert.equal(overName("SR:OTHER", source.by), name.replace("CURRENT", "OTHER"));
+  assert.equal(laidName("SR:CURRENT", at, moment), null, "no later");
+  assert.match(titleOfName(name), /2026-11-20 10:00:00\.500 UTC/);
 });

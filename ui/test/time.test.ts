@@ -2,7 +2,18 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatInstant, formatTime, instantOf, iso, isoOf, shiftNanos, zoneName } from "../src/time.ts";
+import {
+  fieldsOf,
+  formatInstant,
+  formatTime,
+  instantOf,
+  iso,
+  isoOf,
+  momentOf,
+  shiftNanos,
+  zoneName,
+  zoneOf,
+} from "../src/time.ts";
 import { parseTime } from "../src/typed.ts";
 import { agoText } from "../src/understood.ts";
 
@@ -61,4 +72,39 @@ test("a printed time can be typed again", () => {
 test("zones are named by their distance from UTC", () => {
   assert.equal(zoneName(NOON, "utc"), "UTC");
   assert.equal(zoneName(NOON, "local"), "UTC+05:30");
+});
+
+test("clocks of a zone by its name are those of a browser that is there, over summers and winters", () => {
+  for (const name of ["Europe/Stockholm", "America/St_Johns", "Australia/Lord_Howe", "Asia/Tokyo"]) {
+    process.env.TZ = name;
+    for (let at = 1_700_000_000; at < 1_800_000_000; at += 2_000_003) {
+      assert.deepEqual(fieldsOf(at, name), fieldsOf(at, "local"), `${name} ${at}`);
+      assert.equal(zoneName(at, name), zoneName(at, "local"));
+      const fields = fieldsOf(at, name);
+      assert.equal(momentOf(fields, name), momentOf(fields, "local"), `${name} ${at}`);
+    }
+    // The hours that come twice, and those that do not come.
+    for (let hour = 0; hour < 48; hour++)
+      for (const [month, day] of [
+        [3, 29],
+        [10, 25],
+        [4, 5],
+        [11, 1],
+      ] as const) {
+        const fields = { year: 2026, month, day, hour, minute: 20, second: 0 };
+        assert.equal(momentOf(fields, name), momentOf(fields, "local"), `${name} ${JSON.stringify(fields)}`);
+      }
+  }
+});
+
+test("an address names a zone that there is, or none", () => {
+  assert.deepEqual(["utc", "UTC", "Europe/Stockholm", "Europe/Lund", "+02:00", "", null].map(zoneOf), [
+    "utc",
+    "utc",
+    "Europe/Stockholm",
+    "local",
+    "local",
+    "local",
+    "local",
+  ]);
 });

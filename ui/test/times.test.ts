@@ -36,6 +36,16 @@ for (const { text, zone, is } of times.moments) {
   });
 }
 
+// The same clocks by their name, in a browser of another zone.
+for (const { text, zone, is } of times.moments.filter(({ zone }) => zone !== undefined)) {
+  test(`moment ${JSON.stringify(text)} in ${zone} as the site's zone`, () => {
+    process.env.TZ = "Asia/Kolkata";
+    const at = parseTime(text, zone!, now);
+    if (is === null || at === null) assert.equal(at, is);
+    else assertNear(at, secondsOf(is));
+  });
+}
+
 for (const { from, to, is } of times.ranges) {
   test(`range from ${from} to ${to}`, () => {
     if (is === null) return assert.throws(() => readRange(from, to, "utc", now), Refusal);
