@@ -9,7 +9,7 @@ use std::{
 
 use archive::{Group, Policies, Protocol};
 use epics::addr::{self, AddrError};
-use sample::parse_span;
+use sample::{ZoneName, parse_span};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use self::{
@@ -132,6 +132,8 @@ struct File {
     access: Option<access::Config>,
     /// By which names clients come, besides addresses, `localhost` and the names of this machine; others are refused.
     hosts: Vec<Host>,
+    /// The zone in which people of the site read times, by its name in the IANA database; it is offered beside UTC.
+    zone: Option<Zone>,
     /// Folder of the archive.
     data: PathBuf,
     /// How long samples may be in memory only: a time, or "off" to leave it to the operating system.
@@ -190,6 +192,7 @@ impl Default for File {
             listener: Vec::new(),
             access: None,
             hosts: Vec::new(),
+            zone: None,
             data: PathBuf::from("pvark-data"),
             durable: Durable(store::Durable::Every(Duration::from_secs(1))),
             default_protocol: ProtocolName(Protocol::Ca),
@@ -442,7 +445,7 @@ impl Config {
                 answers_bytes_max: file.answers_megabytes_max.bytes(),
                 listeners,
                 exports: file.exports.within(&folder),
-                ..web::Config::new(LISTEN)
+                ..at_site(file.zone)
             },
             log_format: options.log_format.unwrap_or(file.log_format.0),
             store: store::Config {
@@ -604,6 +607,12 @@ checked_text!(
     "a name like \"archiver.lab.example\", without http:// and without a port",
     web::HostName::new
 );
+/// The defaults where people read times in that zone.
+fn at_site(zone: Option<Zone>) -> web::Config {
+    web::Config { zone: zone.map(|zone| zone.0), ..web::Config::new(LISTEN) }
+}
+
+checked_text!(Zone(ZoneName), "a zone of the IANA database like \"Europe/Stockholm\"", ZoneName::new);
 checked_text!(Span(Duration), "a time like \"10min\", \"90s\" or \"1h\"", parse_span);
 checked_text!(Keep(Option<Duration>), "a time like \"90d\" or \"10y\", or \"forever\"", |text| match text {
     "forever" => Some(None),
@@ -798,6 +807,7 @@ mod tests {
     fn a_mistake_is_told_with_its_key_its_line_and_what_is_allowed() {
         let cases = [
             ("listen = \"127.0.0.1:1\"\nspeed = 9\n", ["line 2", "speed", "default_protocol"]),
+            ("zone = \"Europe/Lund\"\n", ["line 1", "Europe/Lund", "\"Europe/Stockholm\""]),
             ("durable = \"soon\"\n", ["line 1", "durable", "\"off\""]),
             ("\n\ndefault_protocol = \"http\"\n", ["line 3", "default_protocol", "\"pva\""]),
             ("scrub = \"often\"\n", ["line 1", "scrub", "MB/s"]),

@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use sample::ZoneName;
 use service::{ExportsConfig, PolicySource};
 
 use crate::listener::{At, Listener};
@@ -71,6 +72,8 @@ pub struct Config {
     pub appliance: Appliance,
     /// Where exports lie, and how many. Nowhere: there are none.
     pub exports: ExportsConfig,
+    /// The zone in which people of the site read times. None: nothing is said of one.
+    pub zone: Option<ZoneName>,
 }
 
 impl Config {
@@ -88,6 +91,7 @@ impl Config {
             policies: PolicySource::default(),
             appliance: Appliance::default(),
             exports: ExportsConfig::default(),
+            zone: None,
         }
     }
 }

@@ -562,6 +562,8 @@ def status(answer: Mapping[str, Any]) -> Status:
             samples=answer["samples"],
             store=answer["store"],
             problems=answer["problems"],
+            # An older archiver says nothing of it.
+            zone=answer.get("zone"),
         )
     except KeyError as error:
         raise UnexpectedAnswer(f"the status of this archiver has no {error}") from error

@@ -796,6 +796,8 @@ class Status:
     store: dict[str, Any]
     problems: list[str]
     """Sentences for an operator; empty when all is well."""
+    zone: str | None = None
+    """The zone in which people of the site read times, for `zoneinfo.ZoneInfo`; none where the config says none."""
 
 
 @dataclass(frozen=True)

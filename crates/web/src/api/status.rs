@@ -4,6 +4,7 @@ use archive::{
     Health, LevelHealth, Partition, PlaceHealth, ScrubHealth, SourceHealth, WeekState, Work,
     ledger::{Column, Kind, RECENT, Trouble},
 };
+use sample::ZoneName;
 use serde_json::{Map, Value, json};
 use service::Status;
 
@@ -18,7 +19,9 @@ const WEEKS_SHOWN: usize = 8;
 
 pub(crate) fn show(call: &Call) -> Answer {
     let status = call.ask.status();
-    json(&as_json(&status, call.app.doors.problems(status.now)))
+    let mut told = as_json(&status, call.app.doors.problems(status.now));
+    told["zone"] = json!(call.app.config.zone.as_ref().map(ZoneName::as_str));
+    json(&told)
 }
 
 /// `of_doors` are the problems of the ways in, such as certificates that cannot be used.
