@@ -35,7 +35,7 @@ const SERVICE: Tiers = &[
     &["ask", "explain"],
     &["account", "find", "unanswered"],
     &["facts", "meant", "names", "orders"],
-    &["cluster", "lists", "policies", "reads", "status"],
+    &["cluster", "history", "lists", "policies", "reads", "status"],
     &["configured", "import", "iocs", "live", "memos", "near", "removals", "seen", "undo"],
     &["pvs", "reports", "when"],
     &["computed", "diff", "exports", "list"],

@@ -117,6 +117,24 @@ pub(crate) struct Audit {
     /// How many lines
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub(crate) limit: u32,
+    /// Only lines about these PVs, by their names now or then: a part of a name, a glob, or ~ and a regular expression
+    #[arg(long, value_name = "NAME")]
+    pub(crate) pv: Option<String>,
+    /// Only lines of whom this is a part
+    #[arg(long, value_name = "WHO")]
+    pub(crate) who: Option<String>,
+    /// Only lines in which this was done, as `added`, `paused`, `changed` or `removed`
+    #[arg(long, value_name = "ACTION")]
+    pub(crate) action: Option<String>,
+    /// Only lines of this time or later, as `-7d` or `2026-11-21 08:30`
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) from: Option<String>,
+    /// Only lines from before this time
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) to: Option<String>,
+    /// Print CSV
+    #[arg(long)]
+    pub(crate) csv: bool,
     /// Prove that no line was changed, taken out or put in between, from the files of the archive
     #[arg(long)]
     pub(crate) verify: bool,

@@ -16,7 +16,7 @@ pub(crate) struct List {
     /// Only PVs with all of these words, in names, descriptions, units, groups, policies or IOCs
     #[arg(long, value_name = "WORDS")]
     pub(crate) words: Option<String>,
-    /// By what they are sorted: name, rate, bytes_per_day, bytes, last, since, added, state, policy, ioc
+    /// By what they are sorted: name, rate, bytes_per_day, bytes, last, since, added, state, policy, ioc, added_by
     #[arg(long, value_name = "WHAT")]
     pub(crate) sort: Option<String>,
     /// Which come first: asc, desc
@@ -31,7 +31,10 @@ pub(crate) struct List {
     /// Only PVs that this IOC serves, or did: its address, with or without the port
     #[arg(long, value_name = "ADDRESS", allow_hyphen_values = true)]
     pub(crate) ioc: Option<String>,
-    /// How many PVs there are of each state, policy, group and IOC, in place of the PVs
+    /// Only PVs that this one has added; - for those of which the audit does not say it
+    #[arg(long, value_name = "WHO", allow_hyphen_values = true)]
+    pub(crate) added_by: Option<String>,
+    /// How many PVs there are of each state, policy, group and IOC, and by whom they were added, in place of the PVs
     #[arg(long, conflicts_with = "names")]
     pub(crate) counts: bool,
     /// The most PVs to print

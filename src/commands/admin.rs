@@ -144,6 +144,42 @@ pub(crate) fn purge(command: &PurgeArgs) -> Result<(), Failure> {
 }
 
 pub(crate) fn audit(command: &Audit) -> Result<(), Failure> {
-    let answer = ask(&command.server, Method::Get, &format!("audit?limit={}", command.limit))?;
-    print_rows(&answer["audit"], &["time", "by", "action", "name", "pvs", "detail", "from", "to", "samples", "bytes"])
+    let given = [
+        ("pv", &command.pv),
+        ("who", &command.who),
+        ("action", &command.action),
+        ("from", &command.from),
+        ("to", &command.to),
+    ];
+    let given = given.into_iter().filter_map(|(name, value)| Some(format!("&{name}={}", encoded(value.as_ref()?))));
+    let narrowed: String = given.collect();
+    let mut rows: Vec<Value> = Vec::new();
+    let mut before = String::new();
+    loop {
+        let limit = (command.limit as usize - rows.len()).min(AUDIT_LINES_AT_ONCE);
+        let mut answer = ask(&command.server, Method::Get, &format!("audit?limit={limit}{narrowed}{before}"))?;
+        if let Some(lines) = answer["audit"].as_array_mut() {
+            rows.append(lines);
+        }
+        match answer["next"].as_u64() {
+            Some(next) if rows.len() < command.limit as usize => before = format!("&before={next}"),
+            _ => break,
+        }
+    }
+    if command.csv {
+        print_line(&AUDIT_COLUMNS.join(","))?;
+        let line = |row: &Value| AUDIT_COLUMNS.map(|column| csv_field(&text(&row[column]))).join(",");
+        return Ok(rows.iter().try_for_each(|row| print_line(&line(row)))?);
+    }
+    print_rows(&Value::Array(rows), &AUDIT_COLUMNS)
+}
+
+/// The most lines of the audit that one answer has.
+const AUDIT_LINES_AT_ONCE: usize = 10_000;
+const AUDIT_COLUMNS: [&str; 10] = ["time", "by", "action", "name", "pvs", "detail", "from", "to", "samples", "bytes"];
+
+/// A field of CSV, in quotes where it has to be.
+fn csv_field(text: &str) -> String {
+    let must_be_quoted = text.contains([',', '"', '\n', '\r']);
+    if must_be_quoted { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }

@@ -29,6 +29,7 @@ pub(crate) fn list_pvs(command: &List) -> Result<(), Failure> {
         ("policy", &command.policy),
         ("group", &command.group),
         ("ioc", &command.ioc),
+        ("added_by", &command.added_by),
     ];
     let is_sorted = command.counts || own.iter().any(|(_, value)| value.is_some());
     let own = own.into_iter().chain([("match", &command.pattern)]);
@@ -94,7 +95,7 @@ fn counts(page: &Value) -> Result<(), Failure> {
     for (state, pvs) in facets["state"].as_object().into_iter().flatten() {
         lines.push(vec!["state".to_owned(), state.clone(), text(pvs)]);
     }
-    for what in ["policy", "group", "ioc"] {
+    for what in ["policy", "group", "ioc", "added_by"] {
         let of_one = |count: &Value| vec![what.to_owned(), text(&count["name"]), text(&count["pvs"])];
         lines.extend(list(&facets[what]).iter().map(of_one));
     }

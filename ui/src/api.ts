@@ -26,7 +26,31 @@ export interface Pv {
   /** Updates a second and bytes a day, in lists that the archiver sorts; null where it does not know them. */
   rate?: number | null;
   bytes_per_day?: number | null;
+  /** In the same lists: the IOC that serves it, or did, its policy and groups, and when it was added, and by whom. */
+  ioc?: string | null;
+  policy?: string | null;
+  groups?: string[];
+  added?: string | null;
+  added_by?: string | null;
 }
+
+/** How many PVs there are of a kind; those without any have no name. */
+export interface Count {
+  name: string | null;
+  pvs: number;
+}
+
+/** How many PVs of a list there are of each kind, as if it were not narrowed to one of that kind. */
+export interface Facets {
+  state: Partial<Record<PvState | "unknown", number>>;
+  ioc: Count[];
+  policy: Count[];
+  group: Count[];
+  added_by: Count[];
+}
+
+/** To what a list is narrowed beside its names and a state; `-` stands for none. */
+export type Narrow = Partial<Record<"ioc" | "policy" | "group" | "added_by", string | undefined>>;
 
 /** A part of the archive for which nobody answers, as a shard of a cluster that has no node. */
 export interface Missing {
@@ -43,6 +67,7 @@ export interface PvList {
   incomplete?: Missing[];
   /** Where the next page of a sorted list begins; null behind the last. */
   next?: string | null;
+  facets?: Facets;
 }
 
 /** To which state a list is narrowed. */
@@ -525,24 +550,31 @@ export function pagePvs(
   });
 }
 
-/** In what order the archiver gives PVs, and behind which page. */
+/** Which PVs the archiver gives, in what order, and from the how many-th on. */
 export interface SortedAsk {
   match: string;
   state: StateFilter;
+  narrow: Narrow;
   by: string;
   order: "asc" | "desc";
+  offset: number;
   limit: number;
-  /** As the page before gave it; null for the first page. */
-  cursor: string | null;
 }
 
-/** PVs in an order that the archiver makes over all of them, a page at a time. */
-export function sortedPvs(ask: SortedAsk): Promise<PvList> {
-  const { match, state, by, order, limit, cursor } = ask;
-  const params = new URLSearchParams({ sort: by, order, state, limit: String(limit) });
+/** PVs in an order that the archiver makes over all of them, a page at a time, with how many there are of each kind. */
+export function sortedPvs(ask: SortedAsk, signal?: AbortSignal): Promise<PvList> {
+  const { match, state, narrow, by, order, offset, limit } = ask;
+  const params = new URLSearchParams({
+    sort: by,
+    order,
+    state,
+    limit: String(limit),
+    offset: String(offset),
+  });
   if (match !== "") params.set("match", match);
-  if (cursor !== null) params.set("cursor", cursor);
-  return request(`/pvs?${params}`);
+  for (const [key, value] of Object.entries(narrow)) if (value !== undefined) params.set(key, value);
+  // A plus sign of a name is one.
+  return request(`/pvs?${params.toString().replaceAll("+", "%20")}`, { signal });
 }
 
 export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
@@ -605,12 +637,27 @@ export interface AuditLine {
   to: string | null;
 }
 
-export async function getAudit(limit: number, before: number | null): Promise<AuditLine[]> {
-  return (
-    await request<{ audit: AuditLine[] }>(
-      `/audit?limit=${limit}${before === null ? "" : `&before=${before}`}`,
-    )
-  ).audit;
+/** By what lines of the audit are looked for; what is not given is any. */
+export type AuditAsk = Partial<Record<"pv" | "who" | "action" | "from" | "to", string>>;
+
+export interface AuditPage {
+  audit: AuditLine[];
+  /** With this it goes on to older lines; none where there are none. */
+  next: number | null;
+}
+
+function auditQuery(ask: AuditAsk): string {
+  const given = Object.entries(ask).filter(([, value]) => value !== "");
+  return given.map(([key, value]) => `&${key}=${encodeURIComponent(value)}`).join("");
+}
+
+export function getAudit(ask: AuditAsk, limit: number, before: number | null): Promise<AuditPage> {
+  return request(`/audit?limit=${limit}${before === null ? "" : `&before=${before}`}${auditQuery(ask)}`);
+}
+
+/** Where to download lines of the audit as a table, as many as one answer has. */
+export function auditCsvUrl(ask: AuditAsk): string {
+  return `${ROOT}/audit?limit=10000&format=csv${auditQuery(ask)}`;
 }
 
 export interface Policy {

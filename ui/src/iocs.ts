@@ -1,6 +1,6 @@
 // IOCs that are lost, and what each takes with it: the lost PVs grouped by the server that had them and by when it went.
 
-import { appliance, getPv, type PvDetail } from "./api.ts";
+import { appliance, get, getPv, type PvDetail } from "./api.ts";
 
 /** An IOC that does not answer. */
 export interface Outage {
@@ -124,4 +124,44 @@ export async function getRestarted(): Promise<{ found: Restarted[]; isSome: bool
   });
   const list = [...found.values()].sort((a, b) => b.times - a.times);
   return { found: list, isSome: rows.length === ROWS_ASKED || back.length > asked.length };
+}
+
+/** An IOC as the archiver counts it, with what it knows of the connection; null where this run had none. */
+export interface KnownIoc {
+  address: string;
+  protocols: string[];
+  pvs: number;
+  connected: number;
+  disconnected: number;
+  searching: number;
+  paused: number;
+  rate: number;
+  circuits: number | null;
+  /** Since when there is a circuit, or none. */
+  since: string | null;
+  circuits_lost: number | null;
+  restarts: number | null;
+  restarted: string | null;
+  last_beacon: string | null;
+}
+
+export async function getIocs(): Promise<KnownIoc[]> {
+  return (await get<{ iocs: KnownIoc[] }>("/iocs")).iocs;
+}
+
+/** An IOC that is well sends a beacon every 15 s. */
+const BEACON_SECONDS = 40;
+const RESTARTS_MANY = 3;
+
+export type Advice = "restarting" | "silent" | "moved" | "flapping" | "unheard" | "well";
+
+/** What is the matter with an IOC, for who has to do something about it. */
+export function adviceOf(ioc: KnownIoc, now: number): Advice {
+  const beacon = ioc.last_beacon === null ? null : Date.parse(ioc.last_beacon) / 1000;
+  const isHeard = beacon !== null && now - beacon < BEACON_SECONDS;
+  if (ioc.disconnected > 0 && ioc.circuits === 0) return isHeard ? "restarting" : "silent";
+  if (ioc.disconnected > 0) return "moved";
+  if ((ioc.restarts ?? 0) >= RESTARTS_MANY) return "flapping";
+  const isCa = ioc.protocols.includes("ca");
+  return isCa && (ioc.circuits ?? 0) > 0 && !isHeard ? "unheard" : "well";
 }

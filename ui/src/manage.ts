@@ -4,18 +4,14 @@ import { ApiError, getStatus, type Right, type StateFilter, type Status } from "
 import { byId, counted, h, setText } from "./dom.ts";
 import { AddPart } from "./manage_add.ts";
 import { ClusterPart, getCluster, type Cluster } from "./manage_cluster.ts";
+import { auditPart } from "./manage_audit.ts";
 import { iocsPart } from "./manage_iocs.ts";
-import {
-  auditPart,
-  policiesPart,
-  removedPart,
-  reportsPart,
-  storagePart,
-  type PartContext,
-} from "./manage_parts.ts";
+import { policiesPart, removedPart, reportsPart, storagePart, type PartContext } from "./manage_parts.ts";
 import { undoPart } from "./manage_undo.ts";
+import { columnsOf } from "./pv_columns.ts";
+import { NARROWED_BY, STATES } from "./pv_facets.ts";
 import { isSortKey } from "./pv_order.ts";
-import { PvTable, STATES, type Filter, type Sort } from "./pv_table.ts";
+import { PvTable, type Filter, type Sort } from "./pv_table.ts";
 import { REPORTS } from "./reports.ts";
 import { Sheet } from "./sheet.ts";
 import type { Zone } from "./time.ts";
@@ -50,7 +46,10 @@ export interface ManageActions {
 export class Manage {
   private root = byId("manage");
   private part: Part = "pvs";
-  private filter: Filter = { match: "", state: "any", sort: null, list: null };
+  private filter: Filter = {
+    ...{ match: "", state: "any", narrow: {}, sort: null },
+    ...{ list: null, columns: null },
+  };
   private body = h("div", { class: "part" });
   private tabs = h("nav", { class: "sub", "aria-label": words.partsLabel });
   private came = h("p", { class: "came", role: "status", hidden: true });
@@ -133,7 +132,11 @@ export class Manage {
     this.filter.match = params.get("match") ?? "";
     const state = params.get("state");
     this.filter.state = STATES.find((one: StateFilter) => one === state) ?? "any";
+    this.filter.narrow = Object.fromEntries(
+      NARROWED_BY.flatMap((key) => (params.get(key) ? [[key, params.get(key)!]] : [])),
+    );
     this.filter.sort = sortOf(params.get("sort"));
+    this.filter.columns = columnsOf(params.get("cols"));
     this.tellWhereFrom(params.get("came"));
     this.show();
   }
@@ -152,18 +155,27 @@ export class Manage {
     const params = new URLSearchParams(location.search);
     const keep = ["theme", "zone"].flatMap((key) => (params.has(key) ? [`${key}=${params.get(key)}`] : []));
     const parts = [
-      ...(this.part === "pvs" ? [] : [`part=${this.part}`]),
-      ...(this.filter.match === "" || this.part !== "pvs"
-        ? []
-        : [`match=${encodeURIComponent(this.filter.match)}`]),
-      ...(this.filter.state === "any" || this.part !== "pvs" ? [] : [`state=${this.filter.state}`]),
-      ...(this.filter.sort === null || this.part !== "pvs" ? [] : [`sort=${sortText(this.filter.sort)}`]),
+      ...(this.part === "pvs" ? this.filterParts() : [`part=${this.part}`]),
       ...(params.has("report") && this.part === "reports" ? [`report=${params.get("report")}`] : []),
       ...keep,
     ];
     const url = `${location.pathname}${parts.length > 0 ? `?${parts.join("&")}` : ""}`;
     if (step === "push") history.pushState(null, "", url);
     else history.replaceState(null, "", url);
+  }
+
+  /** What of an address says which PVs the table shows, and how. */
+  private filterParts(): string[] {
+    const { match, state, narrow, sort, columns } = this.filter;
+    const part = (key: string, value: string | null | undefined) =>
+      value === null || value === undefined || value === "" ? [] : [`${key}=${encodeURIComponent(value)}`];
+    return [
+      ...part("match", match),
+      ...part("state", state === "any" ? null : state),
+      ...NARROWED_BY.flatMap((key) => part(key, narrow[key])),
+      ...part("sort", sort && sortText(sort)),
+      ...(columns === null ? [] : [`cols=${columns.join(",")}`]),
+    ];
   }
 
   private go(part: Part): void {
@@ -205,12 +217,13 @@ export class Manage {
       order: (verb, names) => void this.sheet.open(verb, names),
       takeBack: (order) => void this.sheet.openUndo(order),
       write: (key, value) => {
-        const params = new URLSearchParams(location.search);
-        params.set(key, value);
+        const params = new URLSearchParams(location.search.replaceAll("+", "%2B"));
+        if (value === "") params.delete(key);
+        else params.set(key, value);
         params.delete("came");
-        history.replaceState(null, "", `${location.pathname}?${params}`);
+        history.replaceState(null, "", `${location.pathname}?${params.toString().replaceAll("+", "%20")}`);
       },
-      param: (key) => new URLSearchParams(location.search).get(key),
+      param: (key) => new URLSearchParams(location.search.replaceAll("+", "%2B")).get(key),
     };
     if (this.part === "pvs") {
       this.body.replaceChildren(this.table.element);

@@ -71,7 +71,6 @@ export async function getCluster(): Promise<Cluster | null> {
 }
 
 const REFRESH_MILLIS = 3000;
-const AUDIT_LINES = 500;
 const HAPPENED_SHOWN = 30;
 /** So many colours there are for nodes. */
 const COLOURS = 16;
@@ -301,18 +300,16 @@ export class ClusterPart {
   /** The orders to nodes that the audit has. */
   private async tellHappened(): Promise<void> {
     try {
-      const lines = (await getAudit(AUDIT_LINES, null)).filter(({ action }) => action === "cluster_ordered");
-      const rows = lines
-        .slice(0, HAPPENED_SHOWN)
-        .map((line) =>
-          h(
-            "tr",
-            {},
-            h("td", {}, formatTime(Date.parse(line.time) / 1000, this.actions.zone(), 0)),
-            h("td", {}, line.by),
-            h("th", { scope: "row" }, line.detail),
-          ),
-        );
+      const lines = (await getAudit({ action: "cluster_ordered" }, HAPPENED_SHOWN, null)).audit;
+      const rows = lines.map((line) =>
+        h(
+          "tr",
+          {},
+          h("td", {}, formatTime(Date.parse(line.time) / 1000, this.actions.zone(), 0)),
+          h("td", {}, line.by),
+          h("th", { scope: "row" }, line.detail),
+        ),
+      );
       this.happened.replaceChildren(
         h("h3", {}, words.happened),
         rows.length > 0

@@ -3,7 +3,15 @@
 import { getWhy, type Explanation } from "./api.ts";
 import { counted, h } from "./dom.ts";
 import { download, quoted } from "./file.ts";
-import { getOutages, getRestarted, type Outage, type Restarted } from "./iocs.ts";
+import {
+  adviceOf,
+  getIocs,
+  getOutages,
+  getRestarted,
+  type KnownIoc,
+  type Outage,
+  type Restarted,
+} from "./iocs.ts";
 import { asking, table, type PartContext } from "./manage_parts.ts";
 import { formatDuration, formatTime } from "./time.ts";
 import { commonWords, iocWords as words } from "./words.ts";
@@ -12,14 +20,23 @@ import { commonWords, iocWords as words } from "./words.ts";
 const BEFORE_SECONDS = 900;
 /** So many of its PVs are plotted. */
 const PLOTTED = 12;
+const IOCS_SHOWN = 500;
 
 export function iocsPart(context: PartContext): HTMLElement {
   const side = h("aside", { class: "ioc-side", "aria-label": words.sideLabel, hidden: true });
   const main = h("div", { class: "table-side" });
   main.append(
     asking(async () => {
-      const [outages, { found, isSome }] = await Promise.all([getOutages(), getRestarted()]);
-      const body = [...lostTable(outages, context, side), ...backTable(found, isSome, context)];
+      const [outages, { found, isSome }, known] = await Promise.all([
+        getOutages(),
+        getRestarted(),
+        getIocs(),
+      ]);
+      const body = [
+        ...lostTable(outages, known, context, side),
+        ...knownTable(known, context),
+        ...backTable(found, isSome, context),
+      ];
       return [h("p", { class: "told ioc-told" }, words.summary(outages.length, countOf(outages))), ...body];
     }),
   );
@@ -30,7 +47,7 @@ function countOf(outages: Outage[]): number {
   return outages.reduce((sum, { pvs }) => sum + pvs.length, 0);
 }
 
-function lostTable(outages: Outage[], context: PartContext, side: HTMLElement): Node[] {
+function lostTable(outages: Outage[], known: KnownIoc[], context: PartContext, side: HTMLElement): Node[] {
   if (outages.length === 0) return [h("p", { class: "hint" }, words.allAnswer)];
   const rows = outages.map((one, i) => {
     const name = h("button", { type: "button", class: "link" }, one.address ?? words.unknown);
@@ -47,7 +64,7 @@ function lostTable(outages: Outage[], context: PartContext, side: HTMLElement): 
     const open = () => {
       for (const other of row.parentElement?.children ?? []) other.classList.remove("is-marked");
       row.classList.add("is-marked");
-      side.replaceChildren(...detailsOf(one, context, side));
+      side.replaceChildren(...detailsOf(one, known.find(isIt(one)), context, side));
       side.hidden = false;
     };
     name.addEventListener("click", open);
@@ -57,7 +74,12 @@ function lostTable(outages: Outage[], context: PartContext, side: HTMLElement): 
   return [table(words.lostHeads, rows, words.lostLabel)];
 }
 
-function detailsOf(one: Outage, context: PartContext, side: HTMLElement): Node[] {
+/** Whether an outage is that of an IOC: the report may know its host alone. */
+function isIt({ address }: Outage): (ioc: KnownIoc) => boolean {
+  return (ioc) => address !== null && (ioc.address === address || ioc.address.startsWith(`${address}:`));
+}
+
+function detailsOf(one: Outage, ioc: KnownIoc | undefined, context: PartContext, side: HTMLElement): Node[] {
   const { detail, pvs } = one;
   const time = (text: string | null | undefined) =>
     text ? formatTime(Date.parse(text) / 1000, context.zone, 3) : words.notKnown;
@@ -65,6 +87,8 @@ function detailsOf(one: Outage, context: PartContext, side: HTMLElement): Node[]
     [words.address, one.address ?? words.notKnown],
     [words.circuit, words.circuitWas(detail?.last_connected ? time(detail.last_connected) : null)],
     [words.lastSample, time(detail?.last?.time)],
+    [words.lastBeacon, ioc ? beaconText(ioc, context) : words.notKnown],
+    [words.restarts, ioc ? restartsText(ioc, context) : words.notKnown],
     [words.lostTimes, detail ? words.times(detail.reconnects ?? 0) : words.notKnown],
     [words.pvs, counted(pvs.length)],
   ];
@@ -86,6 +110,7 @@ function detailsOf(one: Outage, context: PartContext, side: HTMLElement): Node[]
   return [
     h("header", {}, h("h2", {}, one.address ?? words.unknown), close),
     h("p", { class: "hint" }, words.searching),
+    ...(ioc ? [h("p", { class: "advice" }, words.advice[adviceOf(ioc, context.now)])] : []),
     h("dl", {}, ...facts.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
     h("h3", {}, words.happened(pvs[0]!)),
     asking(async () => happened(await getWhy(pvs[0]!, range), context)),
@@ -96,6 +121,54 @@ function detailsOf(one: Outage, context: PartContext, side: HTMLElement): Node[]
       h("a", { class: "button", href: "manage?state=disconnected" }, words.list),
       h("button", { type: "button", click: csv }, commonWords.csv),
     ),
+  ];
+}
+
+/** How long ago the last beacon came, and when. */
+function beaconText({ protocols, last_beacon }: KnownIoc, { now, zone }: PartContext): string {
+  if (last_beacon === null) return protocols.includes("ca") ? words.noBeacon : words.noBeaconsOfPva;
+  const at = Date.parse(last_beacon) / 1000;
+  return words.ago(formatDuration(Math.max(0, Math.floor(now - at))), formatTime(at, zone, 0));
+}
+
+function restartsText({ restarts, restarted }: KnownIoc, { zone }: PartContext): string {
+  const last = restarted === null ? null : formatTime(Date.parse(restarted) / 1000, zone, 0);
+  return restarts === null ? words.notKnown : words.restartsOf(restarts, last);
+}
+
+function circuitText({ circuits, since }: KnownIoc, { now }: PartContext): string {
+  if (circuits === null || since === null) return words.notKnown;
+  return words.circuitNow(circuits, formatDuration(Math.max(0, Math.floor(now - Date.parse(since) / 1000))));
+}
+
+/** Every IOC with its circuit, restarts and beacon, and what is to be done. */
+function knownTable(known: KnownIoc[], context: PartContext): Node[] {
+  if (known.length === 0) return [];
+  const rows = known.slice(0, IOCS_SHOWN).map((ioc) => {
+    const advice = adviceOf(ioc, context.now);
+    return h(
+      "tr",
+      { "data-ioc": ioc.address },
+      h(
+        "th",
+        { scope: "row" },
+        h("a", { href: `manage?ioc=${encodeURIComponent(ioc.address)}` }, ioc.address),
+      ),
+      h("td", { class: "num" }, counted(ioc.pvs)),
+      h("td", { class: "num" }, counted(ioc.connected)),
+      h("td", { class: "num" }, counted(ioc.disconnected)),
+      h("td", {}, circuitText(ioc, context)),
+      h("td", { class: "num" }, ioc.circuits_lost === null ? "–" : counted(ioc.circuits_lost)),
+      h("td", {}, restartsText(ioc, context)),
+      h("td", {}, beaconText(ioc, context)),
+      h("td", { class: "advice" }, words.advice[advice]),
+    );
+  });
+  const rest = known.length - rows.length;
+  return [
+    h("h2", { class: "part-head" }, words.allHead),
+    table(words.allHeads, rows, words.allHead),
+    ...(rest > 0 ? [h("p", { class: "hint" }, words.moreIocs(rest))] : []),
   ];
 }
 

@@ -1,16 +1,6 @@
-// The smaller parts of the page for whoever runs the archiver: reports, policies, what was removed, storage, audit.
+// The smaller parts of the page for whoever runs the archiver: reports, policies, what was removed, storage.
 
-import {
-  appliance,
-  faultText,
-  getAudit,
-  getPolicies,
-  getRemoved,
-  getStatus,
-  planPolicies,
-  type AuditLine,
-  type Right,
-} from "./api.ts";
+import { appliance, faultText, getPolicies, getRemoved, getStatus, planPolicies, type Right } from "./api.ts";
 import { counted, h } from "./dom.ts";
 import { download, quoted } from "./file.ts";
 import { lackNote } from "./missing.ts";
@@ -32,7 +22,6 @@ export interface PartContext {
 }
 
 const ROWS_SHOWN = 500;
-const AUDIT_PAGE = 200;
 
 /** An element that asks for its content, and says so, and says why where none comes. */
 export function asking(make: () => Promise<Node[]>): HTMLElement {
@@ -303,55 +292,6 @@ export function storagePart(context: PartContext): HTMLElement {
         ? h("p", {}, words.nothingWrong)
         : h("ul", { class: "problems" }, ...problems.map((text) => h("li", {}, text))),
       h("div", { class: "columns" }, updatesOf(status, null), storageOf(status, context.zone)),
-    ];
-  });
-}
-
-/** The PVs of a line about several: how many, and the first of their names. */
-function manyText({ pvs, names }: AuditLine): string {
-  return pvs === null ? "" : words.many(pvs, names ?? []);
-}
-
-export function auditPart(context: PartContext): HTMLElement {
-  return asking(async () => {
-    const body = h("tbody");
-    let lacks: HTMLElement[] = [];
-    const row = (line: AuditLine) =>
-      h(
-        "tr",
-        {},
-        h("td", {}, formatTime(Date.parse(line.time) / 1000, context.zone, 0)),
-        h("td", {}, line.by),
-        h("td", {}, line.action.replaceAll("_", " ")),
-        h("th", { scope: "row" }, line.name || manyText(line)),
-        h("td", {}, line.detail),
-      );
-    let oldest: number | null = null;
-    const older = h("button", { type: "button", click: () => void more() }, words.older);
-    const more = async () => {
-      const lines = await getAudit(AUDIT_PAGE, oldest);
-      lacks = lackNote(lines);
-      oldest = lines.at(-1)?.number ?? oldest;
-      body.append(...lines.map(row));
-      older.hidden = lines.length < AUDIT_PAGE;
-    };
-    await more();
-    if (body.childElementCount === 0)
-      return [h("h2", {}, words.parts.audit), ...lacks, h("p", { class: "hint" }, words.noAudit)];
-    const heads = h(
-      "thead",
-      {},
-      h("tr", {}, ...words.auditHeads.map((text) => h("th", { scope: "col" }, text))),
-    );
-    return [
-      h("h2", {}, words.parts.audit),
-      ...lacks,
-      h(
-        "div",
-        { class: "scrolled-table", tabindex: "0", role: "region", "aria-label": words.parts.audit },
-        h("table", { class: "list" }, heads, body),
-      ),
-      h("p", {}, older),
     ];
   });
 }

@@ -5,7 +5,10 @@ import { numberOf } from "./decode.ts";
 import type { Sort } from "./pv_table.ts";
 import { manageWords as words } from "./words.ts";
 
-export const SORT_KEYS = ["name", "state", "since", "how", "type", "value", "rate", "bytes", "last"] as const;
+export const SORT_KEYS = [
+  ...(["name", "state", "since", "how", "type", "value", "rate", "bytes", "last"] as const),
+  ...(["ioc", "policy", "added_by"] as const),
+] as const;
 export type SortKey = (typeof SORT_KEYS)[number];
 
 /** Columns of which the largest is looked for first. */
@@ -22,6 +25,9 @@ const BY_ARCHIVER: Partial<Record<SortKey, [by: string, isSameWay: boolean]>> = 
   rate: ["rate", true],
   bytes: ["bytes_per_day", true],
   last: ["last", false],
+  ioc: ["ioc", true],
+  policy: ["policy", true],
+  added_by: ["added_by", true],
 };
 
 /** How the archiver is asked for an order; none where it does not know it, as that of values. */
@@ -104,6 +110,10 @@ function keyOf(pv: Pv, key: SortKey, costs: Map<string, Cost>): number | string 
       const value = numberOf(pv.last?.value);
       return Number.isNaN(value) ? null : value;
     }
+    case "ioc":
+    case "policy":
+    case "added_by":
+      return pv[key] ?? null;
     case "rate":
       return costs.get(pv.name)?.rate ?? null;
     case "bytes":

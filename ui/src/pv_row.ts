@@ -19,6 +19,8 @@ export interface RowState {
   most: number;
   now: number;
   zone: Zone;
+  /** Which columns are shown, by their keys. */
+  columns: string[];
 }
 
 /** A row; that of a PV which has not come yet has nothing in it. */
@@ -44,26 +46,53 @@ export function rowOf(pv: Pv | null, state: RowState): HTMLElement {
   const kind = kindOf(pv.type);
   const value =
     pv.last && kind !== "array" && kind !== "structure" ? formatValue(pv.last.value, kind, null) : "";
-  row.append(
-    cell("tick", isMarked ? "☑" : "☐"),
-    cell(
-      "name",
-      h(
-        "a",
-        { href: `./?pv=${encodeURIComponent(pv.name)}`, tabindex: "-1", title: words.plotIt(pv.name) },
-        pv.name,
+  const plain = (name: string, text: string) => {
+    const shown = cell(name, text);
+    if (text !== "") shown.title = text;
+    return shown;
+  };
+  const cells: Record<string, () => HTMLElement> = {
+    tick: () => cell("tick", isMarked ? "☑" : "☐"),
+    name: () =>
+      cell(
+        "name",
+        h(
+          "a",
+          { href: `./?pv=${encodeURIComponent(pv.name)}`, tabindex: "-1", title: words.plotIt(pv.name) },
+          pv.name,
+        ),
       ),
-    ),
-    cell("state", h("span", { "data-state": pv.state, title: pv.unanswered ?? "" }, words.states[pv.state])),
-    cell("since", Number.isFinite(since) ? formatDuration(Math.max(0, now - since)) : ""),
-    cell("how", pv.method === "scan" ? words.every(pv.period ?? 0) : words.everyChange),
-    cell("type", pv.type ?? ""),
-    cell("value", value, pv.units && value !== "" ? h("small", {}, ` ${pv.units}`) : ""),
-    cell("rate", cost?.rate === undefined ? "" : rateText(cost.rate)),
-    bytesCell(cost, state.most),
-    cell("last", Number.isFinite(last) ? formatDuration(Math.max(0, now - last)) : words.never),
-  );
-  if (Number.isFinite(last)) row.lastElementChild!.setAttribute("title", formatTime(last, state.zone, 3));
+    state: () =>
+      cell(
+        "state",
+        h("span", { "data-state": pv.state, title: pv.unanswered ?? "" }, words.states[pv.state]),
+      ),
+    since: () => cell("since", Number.isFinite(since) ? formatDuration(Math.max(0, now - since)) : ""),
+    how: () => cell("how", pv.method === "scan" ? words.every(pv.period ?? 0) : words.everyChange),
+    type: () => cell("type", pv.type ?? ""),
+    value: () => cell("value", value, pv.units && value !== "" ? h("small", {}, ` ${pv.units}`) : ""),
+    rate: () => cell("rate", cost?.rate === undefined ? "" : rateText(cost.rate)),
+    bytes: () => bytesCell(cost, state.most),
+    last: () => {
+      const shown = cell(
+        "last",
+        Number.isFinite(last) ? formatDuration(Math.max(0, now - last)) : words.never,
+      );
+      if (Number.isFinite(last)) shown.title = formatTime(last, state.zone, 3);
+      return shown;
+    },
+    ioc: () => plain("ioc", pv.ioc ?? ""),
+    policy: () => plain("policy", pv.policy ?? ""),
+    groups: () => plain("groups", (pv.groups ?? []).join(", ")),
+    added_by: () => {
+      const shown = plain("added_by", pv.added_by ?? "");
+      const added = Date.parse(pv.added ?? "") / 1000;
+      if (pv.added_by && Number.isFinite(added))
+        shown.title = words.addedAt(pv.added_by, formatTime(added, state.zone, 0));
+      return shown;
+    },
+  };
+  row.append(...state.columns.map((key) => cells[key]!()));
   return row;
 }
 

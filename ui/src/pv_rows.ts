@@ -1,6 +1,6 @@
-// The rows of the table of all PVs: by names a page at a time as they come in sight, else all that fit, and what each costs.
+// The rows of the table of all PVs: in the archiver's order a page at a time as they come in sight, else all that fit, and what each costs.
 
-import { ApiError, isAbort, pagePvs, sortedPvs, type Missing, type Pv, type PvList } from "./api.ts";
+import { ApiError, isAbort, sortedPvs, type Facets, type Missing, type Pv, type PvList } from "./api.ts";
 import { inParts, patternOf } from "./list.ts";
 import { askedOrder, getCosts, inOrder, SORTED_MAX, type Cost } from "./pv_order.ts";
 import type { Filter } from "./pv_table.ts";
@@ -37,6 +37,8 @@ export class PvRows {
   beyond = 0;
   /** What the rows are made without, by the last answer. */
   missing: Missing[] | undefined;
+  /** How many there are of each kind, by the last answer. */
+  facets: Facets | null = null;
   /** Names of a pasted list that the archive does not know. */
   lacking: string[] = [];
   costs = new Map<string, Cost>();
@@ -60,6 +62,7 @@ export class PvRows {
     this.asked.clear();
     this.pages.clear();
     this.sorted = null;
+    this.facets = null;
     void this.askCosts();
   }
 
@@ -78,24 +81,33 @@ export class PvRows {
     for (let page = from; page <= to; page++) if (!this.pages.has(page)) void this.fetch(page);
   }
 
-  /** Whether all rows are here: those of a list, or those that stand in another order than the archiver gives them. */
+  /** Whether all rows are here: those of a list, or those that stand in an order that the archiver does not know. */
   get isWhole(): boolean {
-    return this.filter.sort !== null || this.filter.list !== null;
+    const { sort, list } = this.filter;
+    return list !== null || (sort !== null && askedOrder(sort) === null);
+  }
+
+  /** How the archiver is asked: in an order that it does not know, by names. */
+  private ask(offset: number, limit: number, match = this.filter.match): Parameters<typeof sortedPvs>[0] {
+    const { state, sort, narrow } = this.filter;
+    const { by, order } = (sort && askedOrder(sort)) ?? { by: "name", order: "asc" as const };
+    return { match, state, narrow, by, order, offset, limit };
   }
 
   private async takeAll(): Promise<void> {
     if (this.isSorting) return;
     this.isSorting = true;
-    const { sort, list, match, state } = this.filter;
+    const { sort, list, match, state, narrow } = this.filter;
     const isOutdated = () => {
       const now = this.filter;
-      return now.sort !== sort || now.list !== list || now.match !== match || now.state !== state;
+      const isSame = now.sort === sort && now.list === list && now.match === match;
+      return !isSame || now.state !== state || now.narrow !== narrow;
     };
     try {
       if (list && (sort?.key === "rate" || sort?.key === "bytes")) await this.askCosts();
       const { found, total } = list ? await this.listed(list) : await this.first();
       if (isOutdated()) return;
-      this.sorted = sort && (list || !askedOrder(sort)) ? inOrder(found, sort, this.costs) : found;
+      this.sorted = sort ? inOrder(found, sort, this.costs) : found;
       this.beyond = total - found.length;
       this.total = found.length;
       this.isKnown = true;
@@ -111,19 +123,13 @@ export class PvRows {
     this.news.whole();
   }
 
-  /** The first rows of the filter: in the order that is wanted where the archiver knows it, else by their names. */
+  /** The first rows of the filter by their names, to be put in an order that the archiver does not know. */
   private async first(): Promise<{ found: Pv[]; total: number }> {
-    const { sort, match, state } = this.filter;
-    const asked = sort && askedOrder(sort);
     const found: Pv[] = [];
-    let cursor: string | null = null;
     for (;;) {
-      const { total, pvs, next }: PvList = asked
-        ? await this.told(sortedPvs({ ...asked, match, state, cursor, limit: NAMES_PAGE }))
-        : await this.page({ match, state, offset: found.length, limit: NAMES_PAGE });
+      const { total, pvs } = await this.page(this.ask(found.length, NAMES_PAGE));
       found.push(...pvs);
-      cursor = next ?? null;
-      const isLast = asked ? cursor === null : pvs.length === 0 || found.length >= total;
+      const isLast = pvs.length === 0 || found.length >= total;
       if (isLast || found.length >= SORTED_MAX) return { found, total: isLast ? found.length : total };
     }
   }
@@ -135,12 +141,7 @@ export class PvRows {
     const parts = inParts(list);
     const worker = async () => {
       for (let part = parts.shift(); part; part = parts.shift()) {
-        const { pvs } = await this.page({
-          match: patternOf(part),
-          state: this.filter.state,
-          offset: 0,
-          limit: NAMES_PAGE,
-        });
+        const { pvs } = await this.page(this.ask(0, NAMES_PAGE, patternOf(part)));
         for (const pv of pvs) if (wanted.has(pv.name)) found.set(pv.name, pv);
       }
     };
@@ -196,12 +197,16 @@ export class PvRows {
   /** What the newest answer is made without is said of all rows. */
   private async told(answer: Promise<PvList>, signal?: AbortSignal): Promise<PvList> {
     const page = await answer;
-    if (!signal?.aborted) this.missing = page.incomplete;
+    if (!signal?.aborted) {
+      this.missing = page.incomplete;
+      // Of a list that is asked for in parts nobody has counted all.
+      this.facets = this.filter.list === null ? (page.facets ?? null) : null;
+    }
     return page;
   }
 
-  private page(ask: Parameters<typeof pagePvs>[0], signal?: AbortSignal): Promise<PvList> {
-    return this.told(pagePvs(ask, signal), signal);
+  private page(ask: Parameters<typeof sortedPvs>[0], signal?: AbortSignal): Promise<PvList> {
+    return this.told(sortedPvs(ask, signal), signal);
   }
 
   at(index: number): Pv | null {
@@ -214,10 +219,7 @@ export class PvRows {
     const controller = new AbortController();
     this.asked.set(page, controller);
     try {
-      const { total, pvs } = await this.page(
-        { ...this.filter, offset: page * PAGE, limit: PAGE },
-        controller.signal,
-      );
+      const { total, pvs } = await this.page(this.ask(page * PAGE, PAGE), controller.signal);
       if (controller.signal.aborted) return;
       this.pages.set(page, pvs);
       this.total = total;
@@ -245,7 +247,7 @@ export class PvRows {
     if (this.isWhole && this.sorted !== null && this.beyond === 0) return this.sorted;
     const found: Pv[] = [];
     for (let offset = 0, total = Infinity; offset < total; offset += NAMES_PAGE) {
-      const page = await pagePvs({ ...this.filter, offset, limit: NAMES_PAGE });
+      const page = await sortedPvs(this.ask(offset, NAMES_PAGE));
       total = page.total;
       found.push(...page.pvs);
     }

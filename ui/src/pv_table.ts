@@ -1,20 +1,20 @@
 // The table of all PVs at /manage: only the rows in sight are there; some are marked, and the bar below orders over these.
 
-import { faultText, type Pv, type Right, type StateFilter, type Status } from "./api.ts";
-import { counted, h, setText } from "./dom.ts";
+import { faultText, type Narrow, type Pv, type Right, type StateFilter, type Status } from "./api.ts";
+import { h, setText } from "./dom.ts";
 import { download, quoted } from "./file.ts";
 import { readList } from "./list.ts";
 import { missingNote } from "./missing.ts";
 import { Bulk } from "./pv_bulk.ts";
-import { askedOrder, costOf, FALLING, isSortKey, type SortKey } from "./pv_order.ts";
+import { ColumnChooser, gridOf, shownColumns } from "./pv_columns.ts";
+import { FacetBlocks } from "./pv_facets.ts";
+import { costOf, FALLING, isSortKey, type SortKey } from "./pv_order.ts";
 import { rowOf } from "./pv_row.ts";
 import { PvRows } from "./pv_rows.ts";
 import type { Verb } from "./sheet_forms.ts";
 import type { Zone } from "./time.ts";
 import { commonWords, manageWords as words } from "./words.ts";
 
-/** The last is there only where nobody answers for some PVs. */
-export const STATES: StateFilter[] = ["any", "connected", "disconnected", "searching", "paused", "unknown"];
 const ROW = 30;
 /** No browser draws an element that is higher; beyond it the bar moves more than a row a pixel. */
 const HEIGHT_MAX = 15_000_000;
@@ -29,10 +29,14 @@ export interface Sort {
 export interface Filter {
   match: string;
   state: StateFilter;
+  /** To which IOC, policy, group and adder it is narrowed. */
+  narrow: Narrow;
   /** None: by name, as the archiver gives them. */
   sort: Sort | null;
   /** A list of names that was pasted. */
   list: string[] | null;
+  /** The columns that were chosen; none: as many as fit. */
+  columns: string[] | null;
 }
 
 export interface TableActions {
@@ -55,7 +59,9 @@ export class PvTable {
     spellcheck: "false",
     autocomplete: "off",
   });
-  private facets = h("div", { class: "facets", role: "group", "aria-label": words.stateFacet });
+  private facets = new FacetBlocks((change) => this.narrow(change));
+  private chooser = new ColumnChooser((columns) => this.choose(columns));
+  private columns: string[] = [];
   private told = h("span", { class: "told", role: "status" });
   private missing = missingNote();
   private isMissing = false;
@@ -69,6 +75,7 @@ export class PvTable {
   private space = h("div", { class: "space-high", role: "presentation" });
   private shown = h("div", { class: "rows-shown", role: "rowgroup" });
   private error = h("p", { class: "is-error", role: "alert", hidden: true });
+  private head = h("div", { class: "table-row table-head", role: "row" });
   private heads = new Map<SortKey, HTMLElement>();
   private rows: PvRows;
   private bulk: Bulk;
@@ -83,7 +90,10 @@ export class PvTable {
   ) {
     this.rows = new PvRows(filter, {
       changed: () => this.draw(),
-      came: () => (this.error.hidden = true),
+      came: () => {
+        this.error.hidden = true;
+        this.counts();
+      },
       whole: () => this.takeWhole(),
       failed: (error) => this.sayError(error),
     });
@@ -92,22 +102,17 @@ export class PvTable {
       ...{ details: (name) => actions.details(name), markAll: () => void this.markAll() },
       unmark: () => this.unmark(),
     });
-    const head = h(
-      "div",
-      { class: "table-row table-head", role: "row" },
-      ...words.columns.map(([key, text]) => this.head(key, text)),
-    );
-    this.scroller.append(h("div", { role: "rowgroup", class: "head-group" }, head), this.space);
+    this.scroller.append(h("div", { role: "rowgroup", class: "head-group" }, this.head), this.space);
     this.space.append(this.shown);
     const csv = h("button", { type: "button", click: () => void this.csv() }, commonWords.csv);
     this.element = h(
       "div",
       { class: "pvs-part" },
-      this.facets,
+      this.facets.element,
       h(
         "div",
         { class: "table-side" },
-        h("div", { class: "tools" }, this.search, this.told, csv),
+        h("div", { class: "tools" }, this.search, this.facets.tokens, this.told, this.chooser.element, csv),
         this.error,
         this.missing.element,
         this.scroller,
@@ -131,7 +136,34 @@ export class PvTable {
     this.scroller.addEventListener("scroll", () => this.draw());
     this.scroller.addEventListener("keydown", (event) => this.key(event));
     this.shown.addEventListener("click", (event) => this.click(event));
-    new ResizeObserver(() => this.draw()).observe(this.scroller);
+    new ResizeObserver(() => {
+      this.fit();
+      this.draw();
+    }).observe(this.scroller);
+  }
+
+  /** Shows the columns that were chosen, or as many as fit. */
+  private fit(): void {
+    const width = this.scroller.clientWidth;
+    if (width === 0) return;
+    const columns = shownColumns(width, this.filter.columns);
+    if (columns.join() === this.columns.join()) return;
+    this.columns = columns;
+    const { columns: grid, least } = gridOf(columns);
+    this.scroller.style.setProperty("--columns", grid);
+    this.scroller.style.setProperty("--columns-least", `${this.filter.columns === null ? 0 : least}px`);
+    this.heads.clear();
+    const shown = words.columns.filter(([key]) => columns.includes(key));
+    this.head.replaceChildren(...shown.map(([key, text]) => this.headOf(key, text)));
+    this.chooser.show(columns);
+    this.showSort();
+  }
+
+  private choose(columns: string[] | null): void {
+    this.filter.columns = columns;
+    this.actions.narrowed();
+    this.fit();
+    this.draw();
   }
 
   focusSearch(): void {
@@ -166,7 +198,7 @@ export class PvTable {
   }
 
   /** The head of a column, by which the table is sorted: first as the column is most of use, then the other way, then by names. */
-  private head(key: string, text: string): HTMLElement {
+  private headOf(key: string, text: string): HTMLElement {
     const cell = h("span", { class: key, role: "columnheader" });
     if (!isSortKey(key)) cell.append(text);
     else {
@@ -213,29 +245,9 @@ export class PvTable {
   }
 
   counts(): void {
-    const status = this.actions.status();
-    const shown = STATES.filter(
-      (state) => state !== "unknown" || this.isMissing || this.filter.state === state,
-    );
-    const buttons = shown.map((state) => {
-      const count =
-        !status || state === "unknown" ? null : state === "any" ? status.pvs.total : status.pvs[state];
-      return h(
-        "button",
-        {
-          type: "button",
-          "aria-pressed": String(state === this.filter.state),
-          "data-state": state === "any" ? "" : state,
-          "data-facet": state,
-          click: () => this.narrow({ state }),
-        },
-        h("span", {}, words.states[state]),
-        h("b", {}, count === null ? "" : counted(count)),
-      );
-    });
-    const focused = (document.activeElement as HTMLElement | null)?.dataset.facet;
-    this.facets.replaceChildren(h("h2", {}, words.stateFacet), ...buttons);
-    if (focused) this.facets.querySelector<HTMLElement>(`[data-facet="${focused}"]`)?.focus();
+    const { state, narrow } = this.filter;
+    const { facets } = this.rows;
+    this.facets.show({ state, narrow, facets, status: this.actions.status(), isMissing: this.isMissing });
   }
 
   /** A list that is pasted is what is to be seen, and it is marked: it has been chosen already. */
@@ -249,7 +261,7 @@ export class PvTable {
       .filter((line) => line.reason === null)
       .map((line) => line.name.replace(/^(ca|pva):\/\//, ""));
     this.search.value = words.pasted(names.length);
-    this.narrow({ match: "", state: "any", list: names });
+    this.narrow({ match: "", state: "any", narrow: {}, list: names });
     for (const name of names) this.marked.add(name);
   }
 
@@ -280,6 +292,7 @@ export class PvTable {
 
   private draw(): void {
     if (!this.element.isConnected) return;
+    this.fit();
     const { rows, marked } = this;
     const { total, isKnown } = rows;
     this.space.style.height = `${Math.min(total * ROW, HEIGHT_MAX)}px`;
@@ -314,12 +327,12 @@ export class PvTable {
     if (sortedCount === null) return "";
     if (this.filter.list !== null) return lacking.length > 0 ? words.notFound(lacking) : "";
     if (beyond === 0) return "";
-    const isByArchiver = this.filter.sort !== null && askedOrder(this.filter.sort) !== null;
-    return (isByArchiver ? words.beyondShown : words.beyond)(sortedCount, beyond);
+    return words.beyond(sortedCount, beyond);
   }
 
   private none(): HTMLElement {
-    const isAll = this.filter.match === "" && this.filter.state === "any";
+    const { match, state, narrow } = this.filter;
+    const isAll = match === "" && state === "any" && Object.values(narrow).every((one) => one === undefined);
     return h(
       "div",
       { role: "row", class: "none" },
@@ -337,6 +350,7 @@ export class PvTable {
       most: this.rows.mostADay(),
       now: this.actions.now(),
       zone: this.actions.zone(),
+      columns: this.columns,
     });
   }
 
@@ -449,9 +463,14 @@ function csvOf(pvs: Pv[]): string {
     [
       ...[pv.name, pv.state, pv.since ?? "", pv.protocol, pv.method, pv.period ?? ""],
       ...[pv.type ?? "", pv.units ?? "", pv.last?.time ?? ""],
+      ...[pv.ioc ?? "", pv.policy ?? "", (pv.groups ?? []).join(" "), pv.added ?? "", pv.added_by ?? ""],
     ]
       .map(quoted)
       .join(","),
   );
-  return ["name,state,since,protocol,method,period,type,units,last", ...rows, ""].join("\r\n");
+  return [
+    "name,state,since,protocol,method,period,type,units,last,ioc,policy,groups,added,added_by",
+    ...rows,
+    "",
+  ].join("\r\n");
 }

@@ -168,7 +168,22 @@ export const manageWords = {
     ["rate", "Rate"],
     ["bytes", "Bytes a day"],
     ["last", "Last sample"],
+    ["ioc", "IOC"],
+    ["policy", "Policy"],
+    ["groups", "Groups"],
+    ["added_by", "Added by"],
   ],
+  columnsButton: "Columns",
+  columnsLabel: "Which columns are shown",
+  columnsFit: "As many as fit",
+  addedAt: (who: string, time: string) => `${who}, ${time}`,
+  narrowedBy: { ioc: "IOC", policy: "Policy", group: "Group", added_by: "Added by" },
+  without: { ioc: "not known", policy: "none", group: "none", added_by: "not known" },
+  tokensLabel: "To what the table is narrowed",
+  token: (what: string, which: string) => `${what}: ${which}`,
+  noToken: (token: string) => `${token}: show all again`,
+  moreOf: (count: number) => `${count} more …`,
+  fewer: "fewer",
   everyChange: "every change",
   every: (seconds: number) => `every ${seconds} s`,
   never: "never",
@@ -187,8 +202,6 @@ export const manageWords = {
   details: "Details",
   beyond: (sorted: number, beyond: number) =>
     `; sorted are the first ${sorted.toLocaleString("en")} by name, ${beyond.toLocaleString("en")} more fit: narrow the search`,
-  beyondShown: (shown: number, beyond: number) =>
-    `; shown are the first ${shown.toLocaleString("en")} in this order, ${beyond.toLocaleString("en")} more follow: narrow the search`,
   together: (bytes: string) => `${bytes} a day together`,
   marked: (count: number, total: number) =>
     `${count.toLocaleString("en")} of ${total.toLocaleString("en")} marked`,
@@ -250,6 +263,56 @@ export const manageWords = {
     ];
   },
   unmarkTitle: "Mark none ( Esc )",
+} as const;
+
+/** The audit. */
+export const auditWords = {
+  search: "Which lines of the audit",
+  pv: "PV",
+  pvPlaceholder: "PV: part of a name, *glob* or ~regex",
+  who: "Who",
+  whoPlaceholder: "Who: part of a name",
+  action: "What was done",
+  anyAction: "whatever was done",
+  actions: [
+    ...[
+      "added",
+      "paused",
+      "resumed",
+      "changed",
+      "renamed",
+      "alias_added",
+      "alias_removed",
+      "removed",
+      "deleted",
+    ],
+    ...[
+      "restored",
+      "undone",
+      "policies_applied",
+      "group_set",
+      "group_removed",
+      "range_deleted",
+      "range_restored",
+    ],
+    ...[
+      "purge_ordered",
+      "purged",
+      "expired",
+      "imported",
+      "tidied",
+      "taken_over",
+      "token_made",
+      "token_revoked",
+    ],
+    ...["note_written", "note_removed", "view_saved", "view_removed", "cluster_ordered", "export_ordered"],
+  ],
+  from: "From",
+  fromPlaceholder: "From: -7d, yesterday, 2026-06-01",
+  to: "To",
+  toPlaceholder: "To: now",
+  noneFits: "No line of the audit fits.",
+  noneSoFar: "None of the newest lines fits; “Older lines” looks further back.",
 } as const;
 
 /** Waveforms. */
@@ -316,6 +379,41 @@ export const iocWords = {
     since ? `was up since ${since}` : "none in this run of the archiver",
   lastSample: "Last sample",
   lostTimes: "Came back",
+  lastBeacon: "Last beacon",
+  noBeacon: "none heard in this run",
+  noBeaconsOfPva: "pvAccess: not told of single servers",
+  ago: (length: string, at: string) => `${length} ago, ${at}`,
+  restarts: "Restarts",
+  restartsOf: (restarts: number, last: string | null) =>
+    restarts === 0 ? "none seen" : `${restarts.toLocaleString("en")}${last ? `, last ${last}` : ""}`,
+  circuitNow: (circuits: number, length: string) =>
+    circuits === 0 ? `none for ${length}` : `${circuits > 1 ? `${circuits} ` : ""}up for ${length}`,
+  allHead: "IOCs",
+  allHeads: [
+    ...[
+      "IOC",
+      "PVs",
+      "Connected",
+      "Lost",
+      "Circuit",
+      "Circuits lost",
+      "Restarts",
+      "Last beacon",
+      "What to do",
+    ],
+  ],
+  moreIocs: (rest: number) => `and ${rest.toLocaleString("en")} more: “pvark iocs” lists them all`,
+  advice: {
+    silent: "Nothing is heard of it: look whether its host and its process run, and the network between.",
+    restarting:
+      "It sends beacons and has no circuit: it is starting, or TCP to it is shut. Wait a minute, then look at its console and at firewalls.",
+    moved:
+      "It answers, but not for all of its PVs: it was started without them, or they moved. Rename or remove them, or mend its start-up file.",
+    flapping: "It was started again and again: look at its console.",
+    unheard:
+      "Its beacons do not come here (UDP 5065): restarts are seen later. Check the broadcast address, or a repeater.",
+    well: "",
+  },
   times: (times: number) =>
     times === 0 ? "never yet in this run" : times === 1 ? "once in this run" : `${times} times in this run`,
   pvs: "PVs lost",

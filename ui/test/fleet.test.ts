@@ -7,7 +7,7 @@ import { kept, readBand } from "../src/deadband.ts";
 import { noSamples } from "../src/decode.ts";
 import { momentOf } from "../src/exact.ts";
 import { colourAt, extent } from "../src/heat.ts";
-import { grouped } from "../src/iocs.ts";
+import { adviceOf, grouped, type KnownIoc } from "../src/iocs.ts";
 import { inParts, PATTERN_MAX, patternOf } from "../src/list.ts";
 import { askedOrder, costOf, inOrder, rateText } from "../src/pv_order.ts";
 import { Renewal } from "../src/renewal.ts";
@@ -34,6 +34,24 @@ test("the table stands by any column, equal rows by name, and what is not known 
   const since = [pv("NEW", { since: "2026-11-02T00:00:00Z" }), pv("OLD", { since: "2026-11-01T00:00:00Z" })];
   assert.equal(names(inOrder(since, { key: "since", falls: false }, costs)), "NEW OLD");
   assert.equal(names(inOrder(since, { key: "since", falls: true }, costs)), "OLD NEW");
+});
+
+test("of an IOC it is said what to do, by its circuit, its beacons and what is lost", () => {
+  const at = (seconds: number) => new Date(seconds * 1000).toISOString();
+  const plain: KnownIoc = {
+    ...{ address: "192.0.2.1:5064", protocols: ["ca"], pvs: 3, connected: 3, disconnected: 0, searching: 0 },
+    ...{ paused: 0, rate: 1, circuits: 1, since: at(0), circuits_lost: 0, restarts: 0, restarted: null },
+    last_beacon: at(990),
+  };
+  const told = (more: Partial<KnownIoc>) => adviceOf({ ...plain, ...more }, 1000);
+  assert.equal(told({}), "well");
+  assert.equal(told({ disconnected: 3, circuits: 0, last_beacon: at(900) }), "silent");
+  assert.equal(told({ disconnected: 3, circuits: 0, last_beacon: null }), "silent");
+  assert.equal(told({ disconnected: 3, circuits: 0 }), "restarting");
+  assert.equal(told({ disconnected: 1 }), "moved");
+  assert.equal(told({ restarts: 3 }), "flapping");
+  assert.equal(told({ last_beacon: at(900) }), "unheard");
+  assert.equal(told({ protocols: ["pva"], last_beacon: null }), "well");
 });
 
 test("rates have as many digits as are read", () => {

@@ -95,19 +95,85 @@ test("the archiver sorts over all PVs: the costliest of many thousand comes firs
   await page.locator(".table-head .rate button").click();
   await row("ZZZ:COSTLY").getByText("1000.0 Hz").waitFor();
   assert.equal(await page.locator(".table-row[data-pv]").first().getAttribute("data-pv"), "ZZZ:COSTLY");
-  await page.locator(".told").getByText("the first 20,000 in this order, 5,001 more follow").waitFor();
+  await page.locator(".told").getByText("25,001 PVs").waitFor();
+  const scroller = page.locator(".rows-scroll");
+  await scroller.focus();
+  await page.keyboard.press("End");
+  await row("FARM:24999").waitFor();
   const asked = server.requests.filter((request) => request.includes("sort=rate"));
-  assert.deepEqual(
-    asked.slice(0, 2).map((request) => new URLSearchParams(request.split("?")[1]).get("cursor")),
-    [null, "10000"],
+  assert.ok(asked.length < 12, `${asked.length} pages were asked for`);
+  assert.ok(
+    asked.every((request) => new URLSearchParams(request.split("?")[1]).get("limit") === "200"),
+    "only what is in sight is asked for",
   );
   await page.locator(".table-head .rate button").click();
   await row("FARM:00000").waitFor();
+  await scroller.focus();
+  await page.keyboard.press("End");
+  await row("ZZZ:COSTLY").waitFor();
+});
+
+test("the table is narrowed to an IOC, a policy, a group and who added PVs, with counts, and the link opens the same", async () => {
+  await page.goto(`${base}manage`);
+  await row("LAB:TEMP1").waitFor();
+  const facet = (name: string) => page.locator(`.facets [data-facet="${name}"]`);
+  await facet("policy:slow").getByText("7").waitFor();
+  await facet("added_by:token:ingest").waitFor();
+  await facet("policy:slow").click();
+  await page.locator(".told").getByText("7 PVs").waitFor();
+  await page.waitForFunction(() => location.search.includes("policy=slow"));
   assert.equal(
-    await row("ZZZ:COSTLY").count(),
-    0,
-    "the one that costs most is the last, beyond what is shown",
+    await facet("policy:vacuum").locator("b").innerText(),
+    "1",
+    "others of its kind are counted on",
   );
+  assert.equal(await facet("ioc:192.0.2.17:5064").count(), 0, "none of them has that IOC");
+  await facet("connected").click();
+  await page.locator(".told").getByText("5 PVs").waitFor();
+  await page.getByRole("button", { name: "Policy: slow: show all again" }).click();
+  await page.locator(".told").getByText("13 PVs").waitFor();
+  await facet("group:orbit").click();
+  await page.locator(".told").getByText("1 PV").waitFor();
+  await row("SR:CURRENT").getByText("192.0.2.17:5064").waitFor();
+  await page.locator(".table-head .ioc button").click();
+  await page.waitForFunction(() => location.search.includes("sort=ioc"));
+  await page.reload();
+  await row("SR:CURRENT").waitFor();
+  assert.equal(await page.locator(".table-row[data-pv]").count(), 1);
+  assert.equal(await facet("group:orbit").getAttribute("aria-pressed"), "true");
+  assert.equal(await page.locator(".table-head .ioc").getAttribute("aria-sort"), "ascending");
+  const last = server.requests.filter((request) => request.includes("group=orbit")).at(-1)!;
+  assert.match(last, /sort=ioc.*state=connected/, "the archiver narrows and sorts");
+});
+
+test("columns are shown as many as fit, or as they are chosen, and the link keeps the choice", async () => {
+  await page.setViewportSize({ width: 1400, height: 850 });
+  await page.goto(`${base}manage`);
+  await row("SR:CURRENT").waitFor();
+  const heads = async () =>
+    (await page.locator(".table-head > span").allInnerTexts()).map((text) => text.replace(/ [↑↓]$/, ""));
+  assert.deepEqual(await heads(), [
+    ...["☑", "PV", "State", "Taken", "Rate", "Bytes a day", "Last sample", "IOC", "Policy"],
+  ]);
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByLabel("Added by", { exact: true }).check();
+  await page.getByLabel("Taken").uncheck();
+  await row("SR:CURRENT").getByText("token:ingest").waitFor();
+  await page.keyboard.press("Escape");
+  await page.reload();
+  await row("SR:CURRENT").getByText("token:ingest").waitFor();
+  assert.equal(await page.locator(".table-head .how").count(), 0);
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("button", { name: "As many as fit" }).click();
+  await page.waitForFunction(() => !location.search.includes("cols="));
+  for (const width of [360, 768, 1024, 1400, 2560]) {
+    await page.setViewportSize({ width, height: 850 });
+    await row("SR:CURRENT").waitFor();
+    const beyond = await page
+      .locator(".rows-scroll")
+      .evaluate((scroller) => scroller.scrollWidth - scroller.clientWidth);
+    assert.equal(beyond, 0, `at ${width} all that is shown fits`);
+  }
 });
 
 test("a list that is pasted while another is looked for is shown and marked", async () => {
@@ -256,6 +322,52 @@ test("an old address of the Archiver Appliance leads to the part that answers it
   await page.getByRole("button", { name: "Currently disconnected PVs" }).click();
   await page.getByRole("row", { name: /LAB:OFFLINE/ }).waitFor();
   assert.match(page.url(), /report=getCurrentlyDisconnectedPVs/);
+});
+
+test("each IOC is shown with its circuit, restarts and last beacon, and with what to do", async () => {
+  await page.goto(`${base}manage?part=iocs`);
+  const lost = page.locator('[data-ioc="192.0.2.18:5064"]');
+  await lost.getByText("none for 2 h").waitFor();
+  await lost.getByText("2 h 2 min ago").waitFor();
+  await lost.getByText("Nothing is heard of it: look whether its host and its process run").waitFor();
+  const well = page.locator('[data-ioc="192.0.2.17:5064"]');
+  await well.getByText("up for 2 h").waitFor();
+  await well.getByText(/^\d+ s ago/).waitFor();
+  assert.equal(await well.locator(".advice").innerText(), "");
+  await page
+    .locator('[data-ioc="192.0.2.30:5075"]')
+    .getByText("pvAccess: not told of single servers")
+    .waitFor();
+  await lost.getByRole("link").click();
+  await page.locator(".told").getByText("8 PVs").waitFor();
+});
+
+test("the audit is found by PV, by who and by what was done, goes on to older lines, and the link opens the same", async () => {
+  server.auditPage = 1;
+  await page.goto(`${base}manage?part=audit`);
+  const lines = page.locator("table.list tbody tr");
+  await lines.getByText("SR:CURRENT").waitFor();
+  assert.equal(await lines.count(), 1);
+  await page.getByRole("button", { name: "Older lines" }).click();
+  await lines.getByText("5,000 PVs: LAB:TEMP1").waitFor();
+  await page.getByRole("textbox", { name: "PV" }).fill("temp1");
+  await page.waitForFunction(() => location.search.includes("pv=temp1"));
+  await lines.getByText("scan to monitor").waitFor();
+  assert.equal(await lines.count(), 1);
+  await page.getByLabel("What was done").selectOption("paused");
+  await page.getByText("No line of the audit fits.").waitFor();
+  await page.getByRole("textbox", { name: "PV" }).fill("");
+  await lines.getByText("SR:CURRENT").waitFor();
+  await page.getByRole("textbox", { name: "Who" }).fill("ana");
+  await page.waitForFunction(() => location.search.includes("who=ana"));
+  await page.reload();
+  await lines.getByText("SR:CURRENT").waitFor();
+  assert.equal(await page.getByLabel("What was done").inputValue(), "paused");
+  assert.ok(server.requests.some((request) => /audit\?limit=200&who=ana&action=paused/.test(request)));
+  const csv = await page.getByRole("link", { name: "CSV" }).getAttribute("href");
+  assert.equal(csv, "api/v1/audit?limit=10000&format=csv&who=ana&action=paused");
+  await page.getByRole("textbox", { name: "From" }).fill("tomorow");
+  await page.getByRole("alert").getByText('from is "tomorow", expected a time').waitFor();
 });
 
 test("what one may not do is absent: a reader has no orders, an operator none that an administrator has", async () => {

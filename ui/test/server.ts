@@ -87,6 +87,20 @@ const AUDIT = [
   },
 ];
 
+/** What the list says of a PV beside its values. */
+function knownOfPv({ name, protocol }: FixturePv): {
+  ioc: string;
+  policy: string | null;
+  groups: string[];
+  added_by: string | null;
+} {
+  const policy = name.startsWith("VAC:") ? "vacuum" : name.startsWith("LAB:") ? "slow" : null;
+  const ioc =
+    protocol === "pva" ? "192.0.2.30:5075" : name.startsWith("SR:") ? "192.0.2.17:5064" : "192.0.2.18:5064";
+  const groups = name === "SR:CURRENT" ? ["beam", "orbit"] : name.startsWith("SR:") ? ["beam"] : [];
+  return { ioc, policy, groups, added_by: name.startsWith("LAB:") ? "oidc:ana" : "token:ingest" };
+}
+
 /** Somebody, as the archiver tells it, who may so much with all PVs. */
 export function somebody(how: string, name: string, may: Right | null, login: Me["login"]): Me {
   const who = how === "anonymous" ? how : `${how}:${name}`;
@@ -148,6 +162,8 @@ class Refusal extends Error {
 
 export class TestServer {
   pvs: FixturePv[] = fixturePvs();
+  /** So many lines of the audit are given at most. */
+  auditPage = 1000;
   /** Answers nothing at all, as if the archiver had gone. */
   down = false;
   /** PVs whose data is refused, with the reason. */
@@ -436,7 +452,8 @@ export class TestServer {
       return send(response, 200, undone);
     }
     if (noun === "removed") return send(response, 200, this.removedList());
-    if (noun === "audit") return send(response, 200, { audit: AUDIT });
+    if (noun === "iocs") return send(response, 200, { iocs: this.iocs() });
+    if (noun === "audit") return send(response, 200, this.auditOf(url));
     if (noun === "policies" && name === "plan") return send(response, 200, PLAN);
     if (noun === "policies") return send(response, 200, { policies: POLICIES });
     if (noun === "status") return send(response, 200, this.status());
@@ -775,8 +792,6 @@ export class TestServer {
   /** A page of a list that is sorted as the archiver sorts; its cursor is how many rows stand before it. */
   private sortedList(url: URL): object {
     const told = (name: string) => url.searchParams.get(name);
-    if (told("offset") !== null)
-      throw new Refusal(400, "bad_request", "offset goes with match and state alone");
     const numbers: Record<string, (pv: FixturePv) => number> = {
       rate: (pv) => 1 / pv.period,
       bytes_per_day: (pv) => (86_400 / pv.period) * 8,
@@ -784,25 +799,104 @@ export class TestServer {
       state: (pv) => ["connected", "searching", "lost", "paused", "unknown"].indexOf(this.stateOf(pv)),
       since: (pv) => pv.gaps.find((gap) => gap.to === null)?.from ?? FIRST,
       last: (pv) => this.lastBefore(pv, instantOf(this.now()))[0]?.seconds ?? 0,
+      ioc: (pv) => Number(pv.name.startsWith("SR:")),
+      policy: (pv) => ["vacuum", "slow"].indexOf(knownOfPv(pv).policy ?? ""),
+      added_by: (pv) => Number(pv.name.startsWith("LAB:")),
     };
     const number = numbers[told("sort")!];
     if (!number) throw new Refusal(400, "bad_request", `it is not sorted by ${told("sort")} here`);
     const sign = told("order") === "desc" ? -1 : 1;
     const [match, state] = [(told("match") ?? "").toLowerCase(), told("state") ?? "any"];
+    const kinds = ["ioc", "policy", "group", "added_by"] as const;
+    const kindsOf = (pv: FixturePv, kind: (typeof kinds)[number]): string[] => {
+      const { groups, ...one } = knownOfPv(pv);
+      const has = kind === "group" ? groups : [one[kind] ?? "-"];
+      return has.length > 0 ? has : ["-"];
+    };
+    const narrowed = kinds.filter((kind) => told(kind) !== null);
+    const passes = (pv: FixturePv, but: string) =>
+      matches(pv.name, match) &&
+      (but === "state" || state === "any" || this.stateOf(pv) === state) &&
+      narrowed.every((kind) => kind === but || kindsOf(pv, kind).includes(told(kind)!));
     const found = this.pvs
-      .filter((pv) => matches(pv.name, match) && (state === "any" || this.stateOf(pv) === state))
-      .sort((a, b) => sign * (number(a) - number(b)) || (a.name < b.name ? -1 : 1));
-    const [begin, limit] = [Number(told("cursor") ?? 0), Number(told("limit") ?? 100)];
+      .filter((pv) => passes(pv, ""))
+      .sort(
+        (a, b) =>
+          sign * (number(a) - number(b) || (told("sort") === "name" ? (a.name < b.name ? -1 : 1) : 0)) ||
+          (a.name < b.name ? -1 : 1),
+      );
+    const counts = (kind: string, of: (pv: FixturePv) => string[]) => {
+      const all = new Map<string, number>();
+      for (const pv of this.pvs.filter((pv) => passes(pv, kind)))
+        for (const one of of(pv)) all.set(one, (all.get(one) ?? 0) + 1);
+      return [...all].sort((a, b) => b[1] - a[1]);
+    };
+    const facets = {
+      state: Object.fromEntries(counts("state", (pv) => [this.stateOf(pv)])),
+      ...Object.fromEntries(
+        kinds.map((kind) => [
+          kind,
+          counts(kind, (pv) => kindsOf(pv, kind))
+            .filter(([name]) => kind !== "group" || name !== "-")
+            .map(([name, pvs]) => ({ name: name === "-" ? null : name, pvs })),
+        ]),
+      ),
+    };
+    const [begin, limit] = [Number(told("offset") ?? 0), Number(told("limit") ?? 100)];
     const row = (pv: FixturePv) => ({
       ...this.entry(pv),
+      ...knownOfPv(pv),
+      added: isoOf(instantOf(FIRST)),
       ...{ rate: numbers.rate!(pv), bytes_per_day: numbers.bytes_per_day!(pv) },
     });
     return {
-      total: found.length,
+      ...{ total: found.length, facets },
       next: begin + limit < found.length ? String(begin + limit) : null,
       pvs: found.slice(begin, begin + limit).map(row),
       ...(this.missing.length > 0 ? { incomplete: this.missing } : {}),
     };
+  }
+
+  /** The IOCs of the PVs, those with the most that are lost first. */
+  private iocs(): object[] {
+    const found = new Map<string, FixturePv[]>();
+    for (const pv of this.pvs) {
+      const { ioc } = knownOfPv(pv);
+      found.set(ioc, [...(found.get(ioc) ?? []), pv]);
+    }
+    const time = (seconds: number) => isoOf(instantOf(seconds));
+    const iocs = [...found].map(([address, pvs]) => {
+      const count = (state: PvState) => pvs.filter((pv) => pv.state === state).length;
+      const isCa = address.endsWith(":5064");
+      return {
+        ...{ address, protocols: [isCa ? "ca" : "pva"], pvs: pvs.length, connected: count("connected") },
+        ...{
+          disconnected: count("disconnected"),
+          searching: count("searching"),
+          paused: count("paused"),
+          rate: 12,
+        },
+        ...{ circuits: count("disconnected") > 0 ? 0 : 1, since: time(this.now() - 7230) },
+        ...{ circuits_opened: 3, circuits_lost: 2, restarts: 1, restarted: time(this.now() - 7290) },
+        last_beacon: isCa ? time(this.now() - (count("disconnected") > 0 ? 7350 : 9)) : null,
+      };
+    });
+    return iocs.sort((a, b) => b.disconnected - a.disconnected);
+  }
+
+  /** Lines of the audit by what is looked for, a page at a time. */
+  private auditOf(url: URL): object {
+    const told = (name: string) => (url.searchParams.get(name) ?? "").toLowerCase();
+    if (told("from") === "tomorow")
+      throw new Refusal(400, "bad_request", 'from is "tomorow", expected a time', "say -7d or 2026-06-01");
+    const fits = (line: (typeof AUDIT)[number]) =>
+      [line.name, ...(line.names ?? [])].some((name) => name.toLowerCase().includes(told("pv"))) &&
+      line.by.includes(told("who")) &&
+      (told("action") === "" || line.action === told("action")) &&
+      line.number < Number(told("before") || "Infinity");
+    const found = AUDIT.filter(fits);
+    const limit = Math.min(Number(told("limit")), this.auditPage);
+    return { next: found.length > limit ? found[limit - 1]!.number : null, audit: found.slice(0, limit) };
   }
 
   private stateOf(pv: FixturePv): PvState | "unknown" {

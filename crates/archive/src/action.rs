@@ -67,11 +67,13 @@ pub enum Action {
     ClusterOrdered,
     /// An export was ordered, whose number, first PVs, range and form stand in `detail`.
     ExportOrdered,
+    /// PVs were added to the list, or brought back by adding them again.
+    Added,
 }
 
 impl Action {
     /// All actions, in the order of their numbers on disk.
-    pub const ALL: [Action; 29] = [
+    pub const ALL: [Action; 30] = [
         Action::Renamed,
         Action::AliasAdded,
         Action::AliasRemoved,
@@ -101,12 +103,13 @@ impl Action {
         Action::ViewRemoved,
         Action::ClusterOrdered,
         Action::ExportOrdered,
+        Action::Added,
     ];
 
     /// Whether what an order does to many PVs is one line: what is said of each is short, or the same of many.
     fn is_of_many(self) -> bool {
-        use Action::{Changed, Deleted, Paused, Removed, Restored, Resumed, Undone};
-        matches!(self, Changed | Deleted | Paused | Removed | Restored | Resumed | Undone)
+        use Action::{Added, Changed, Deleted, Paused, Removed, Restored, Resumed, Undone};
+        matches!(self, Added | Changed | Deleted | Paused | Removed | Restored | Resumed | Undone)
     }
 
     /// The name used in answers.
@@ -141,6 +144,7 @@ impl Action {
             Action::ViewRemoved => "view_removed",
             Action::ClusterOrdered => "cluster_ordered",
             Action::ExportOrdered => "export_ordered",
+            Action::Added => "added",
         }
     }
 }

@@ -3,8 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use archive::{
-    Action, AuditRecord, Brief, Deletion, Group, PvEntry, PvId, PvName, PvSettings, PvSize, Recorder, RemovedPv,
-    RuleName, Sense, Status,
+    Brief, Deletion, Group, PvEntry, PvId, PvName, PvSettings, PvSize, Recorder, RemovedPv, RuleName, Sense, Status,
 };
 use sample::Timestamp;
 
@@ -14,9 +13,6 @@ use crate::{
     refusal::Refusal,
     table::{Asked, Table},
 };
-
-/// So many lines of the audit are looked at together where not all of them are seen.
-const AUDIT_LINES: usize = 4096;
 
 impl Ask {
     /// Under which name the archive stands where archives name their members.
@@ -74,44 +70,6 @@ impl Ask {
     pub(crate) fn seen_of(&self, mut deletions: Vec<Deletion>) -> Vec<Deletion> {
         deletions.retain(|deletion| self.recorded(deletion.pv).is_ok());
         deletions
-    }
-
-    /// Lines of the audit with lower numbers than `before`, the newest first. What was done to no single PV may name any, and
-    /// is told only to who sees all.
-    pub fn audit(&self, before: u64, limit: usize) -> Result<Vec<AuditRecord>, Refusal> {
-        let directory = &self.listed().behind.directory;
-        if self.sees_all() {
-            return Ok(directory.audit(before, limit)?);
-        }
-        // One that is gone altogether has no name but that in the audit.
-        let removed: HashMap<PvId, PvName> =
-            directory.removed().into_iter().map(|removed| (removed.entry.id, removed.entry.name)).collect();
-        let name_now = |pv| directory.entry(pv).map(|entry| entry.name).or_else(|| removed.get(&pv).cloned());
-        let is_seen = |pv| name_now(pv).is_none_or(|name| self.sees_name(name.as_str()));
-        let (mut seen, mut before) = (Vec::new(), before);
-        while seen.len() < limit {
-            let lines = directory.audit(before, AUDIT_LINES)?;
-            let Some(last) = lines.last() else { break };
-            before = last.number;
-            seen.extend(lines.into_iter().filter_map(|line| self.seen_line(line, is_seen)));
-        }
-        seen.truncate(limit);
-        Ok(seen)
-    }
-
-    /// A line that may be seen, without what may not. A PV may have been called otherwise when it was written.
-    fn seen_line(&self, mut line: AuditRecord, is_seen: impl Fn(PvId) -> bool) -> Option<AuditRecord> {
-        if !line.pvs.is_empty() {
-            return line.pvs.iter().all(|pv| is_seen(*pv)).then_some(line);
-        }
-        if !is_seen(line.pv?) || !self.sees_name(&line.name) {
-            return None;
-        }
-        let is_name = matches!(line.action, Action::Renamed | Action::AliasAdded | Action::AliasRemoved);
-        if is_name && !self.sees_name(&line.detail) {
-            line.detail.clear();
-        }
-        Some(line)
     }
 
     /// Whether all PVs that switch a group may be seen; one without switches may.

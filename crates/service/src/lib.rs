@@ -23,6 +23,7 @@ mod explain;
 mod exports;
 mod facts;
 mod find;
+mod history;
 mod import;
 mod iocs;
 mod ledger;
@@ -67,6 +68,7 @@ pub use exports::{
     CELL_CHARS_MAX, Draft, EXPORT_PVS_MAX, ExportFile, ExportJob, ExportPlan, ExportPv, ExportRows, ExportState,
     ExportTally, ExportWanted, Exports, ExportsConfig, Form, Make, RowTimes, SHEET_ROWS_MAX, SHEETS_MAX, Scratch,
 };
+pub use history::{AuditPage, AuditWanted};
 pub use import::{Brought, Import, RefusedRow, Taken, TakenOver};
 pub use iocs::{IocRow, IocsWanted};
 pub use ledger::Step;

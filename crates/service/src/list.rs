@@ -23,9 +23,9 @@ use crate::{
 /// The most words of a list, and the longest.
 const WORDS_MAX: usize = 16;
 const WORD_BYTES_MAX: usize = 255;
-/// The most groups, policies and IOCs that are counted in an answer, those with the most PVs.
+/// The most groups, policies, IOCs and adders that are counted in an answer, those with the most PVs.
 const COUNTED_MAX: usize = 100;
-/// Stands for no policy, no group and no IOC.
+/// Stands for no policy, no group and no IOC, and for PVs of which it is not known who has added them.
 pub const WITHOUT: &str = "-";
 /// What a row takes while the page is chosen.
 const PLACE_BYTES: usize = 64;
@@ -55,11 +55,13 @@ pub enum SortBy {
     Policy,
     /// The IOC.
     Ioc,
+    /// Who has added it.
+    AddedBy,
 }
 
 impl SortBy {
     /// Each by its name, and whether the largest come first where nothing else is said.
-    pub const ALL: [(&'static str, SortBy, bool); 10] = [
+    pub const ALL: [(&'static str, SortBy, bool); 11] = [
         ("name", SortBy::Name, false),
         ("rate", SortBy::Rate, true),
         ("bytes_per_day", SortBy::BytesPerDay, true),
@@ -70,6 +72,7 @@ impl SortBy {
         ("state", SortBy::State, false),
         ("policy", SortBy::Policy, false),
         ("ioc", SortBy::Ioc, false),
+        ("added_by", SortBy::AddedBy, false),
     ];
 
     /// Whether what PVs take on disk is to be known.
@@ -92,12 +95,16 @@ pub struct ListWanted {
     pub group: Option<String>,
     /// Those of this IOC: its address, with or without the port.
     pub ioc: Option<String>,
+    /// Those that this one has added, as the audit has it.
+    pub added_by: Option<String>,
     /// By what they are sorted.
     pub sort: SortBy,
     /// The largest first. What is not known comes last either way.
     pub descending: bool,
     /// Behind which row the page begins, as an answer gave it; the first page without it.
     pub cursor: Option<String>,
+    /// Without a cursor: so many rows are passed over.
+    pub offset: usize,
     /// No more rows than so many.
     pub limit: usize,
 }
@@ -122,6 +129,8 @@ pub struct Facets {
     pub groups: Vec<Count>,
     /// See `policies`.
     pub iocs: Vec<Count>,
+    /// See `policies`: who has added them.
+    pub adders: Vec<Count>,
 }
 
 /// What a list says of a PV.
@@ -131,6 +140,8 @@ pub struct ListedRow {
     pub row: PvRow,
     /// When it was added.
     pub added: Timestamp,
+    /// Who has added it; none if the audit does not say it, or was not read so far yet.
+    pub added_by: Option<String>,
     /// Updates a second in this run; none before it was connected. This and what follows is as of the table.
     pub rate: Option<f64>,
     /// What its samples of a day take on disk; none if that is not known, or was not asked for.
@@ -153,6 +164,8 @@ pub struct ListPage {
     pub facets: Facets,
     /// How many PVs have descriptions and units that were not read yet, so that no word is found there.
     pub undescribed: usize,
+    /// Whether the audit was not read to its beginning yet, so that it is not known of each PV who has added it.
+    pub is_audit_unread: bool,
     /// If there is none: names and words that may have been meant.
     pub near: Vec<String>,
     table: Arc<Table>,
@@ -170,9 +183,11 @@ impl Iterator for ListPage {
             let Some(entry) = self.ask.entry(pv) else { continue };
             let (chunk, place) = (&self.table.chunks[chunk as usize], usize::from(place));
             let ioc = &self.table.words.iocs.texts()[chunk.fares.ioc[place] as usize];
+            let adder = &self.table.words.adders.texts()[chunk.known.adder[place] as usize];
             let listed = row(&self.ask, &entry).map(|row| ListedRow {
                 row,
                 added: entry.added,
+                added_by: (!adder.is_empty()).then(|| adder.to_string()),
                 rate: Some(chunk.fares.rate[place]).filter(|rate| rate.is_finite()),
                 bytes_per_day: chunk.bytes_a_day(place),
                 bytes: chunk.bytes(place),
@@ -187,7 +202,7 @@ impl Ask {
     /// A page of the PVs that are wanted.
     pub fn list(&self, wanted: &ListWanted) -> Result<ListPage, Refusal> {
         check_words(&wanted.words)?;
-        self.lease.grow_by(wanted.limit, PLACE_BYTES)?;
+        self.lease.grow_by(wanted.limit.saturating_add(wanted.offset.min(self.names_len())), PLACE_BYTES)?;
         let list = wanted.digest();
         let cursor = wanted.cursor.as_deref().map(|text| Cursor::read(text, list)).transpose()?;
         let table = self.table_for(cursor.as_ref(), wanted.sort.needs_sizes())?;
@@ -203,6 +218,7 @@ impl Ask {
             total: picked.total,
             at: table.at,
             undescribed: table.undescribed,
+            is_audit_unread: table.is_audit_unread,
             next,
             facets: facets(&picked.counts, &table, &told),
             near,
@@ -255,6 +271,7 @@ impl Ask {
             policies: wanted.policy.as_ref().map(|policy| numbers(&words.policies, policy, |text| text == policy)),
             group_lists,
             iocs: wanted.ioc.as_ref().map(|ioc| numbers(&words.iocs, ioc, |text| is_of_ioc(text, ioc))),
+            adders: wanted.added_by.as_ref().map(|adder| numbers(&words.adders, adder, |text| text == adder)),
             only,
             with_aliases: self.sees_all(),
         })
@@ -303,7 +320,8 @@ impl Ask {
             Ok(())
         };
         let from_the_end = wanted.sort == SortBy::Name && wanted.descending;
-        Picking { table, sieve, key, from_the_end, seen, limit: wanted.limit }.pick(after)
+        let offset = if after.is_some() { 0 } else { wanted.offset };
+        Picking { table, sieve, key, from_the_end, seen, offset, limit: wanted.limit }.pick(after)
     }
 
     /// What may have been meant where nothing was found.
@@ -333,9 +351,9 @@ impl Ask {
 
 impl ListWanted {
     fn digest(&self) -> u64 {
-        let ListWanted { words, pattern, state, policy, group, ioc, sort, descending, .. } = self;
+        let ListWanted { words, pattern, state, policy, group, ioc, added_by, sort, descending, .. } = self;
         let pattern = pattern.as_ref().map(|(text, _)| text);
-        digest(&(words, pattern, state, policy, group, ioc, sort, descending))
+        digest(&(words, pattern, state, policy, group, ioc, added_by, sort, descending))
     }
 }
 
@@ -384,6 +402,7 @@ fn key_by(sort: SortBy, table: &Table, descending: bool) -> impl Fn(&Chunk, usiz
     let places = match sort {
         SortBy::Policy => table.words.policies.order(),
         SortBy::Ioc => table.words.iocs.order(),
+        SortBy::AddedBy => table.words.adders.order(),
         _ => Vec::new(),
     };
     let place = move |number: u32| {
@@ -402,6 +421,7 @@ fn key_by(sort: SortBy, table: &Table, descending: bool) -> impl Fn(&Chunk, usiz
             SortBy::State => Some(chunk.fares.state[row] as u64),
             SortBy::Policy => place(chunk.known.policy[row]),
             SortBy::Ioc => place(chunk.fares.ioc[row]),
+            SortBy::AddedBy => place(chunk.known.adder[row]),
         };
         match key {
             None => u64::MAX,
@@ -441,6 +461,7 @@ fn facets(counts: &Counts, table: &Table, told: &[bool]) -> Facets {
         policies: most(&words.policies, &counts.policies, &|_| true),
         groups: most(&words.groups, &counts.groups, &|number| told[number]),
         iocs: most(&words.iocs, &counts.iocs, &|_| true),
+        adders: most(&words.adders, &counts.adders, &|_| true),
     }
 }
 

@@ -103,6 +103,16 @@ impl Pattern {
         with_room(text, room, || compile(&format!("^(?:{text})$"), Case::Same)).map(Pattern::Regex)
     }
 
+    /// Whether it fits one name.
+    pub(crate) fn fits(&self, name: &str) -> bool {
+        match self {
+            Pattern::Everything => true,
+            Pattern::Fragment(fragment, _) => name.to_lowercase().contains(fragment.as_str()),
+            Pattern::Glob(pattern) => pattern.regex.is_match(name),
+            Pattern::Regex(regex) => regex.is_match(name),
+        }
+    }
+
     /// The fitting names and aliases of PVs that are seen: those that begin with the fragment first, then by name. It is given up when the client has gone,
     /// or when it takes too long.
     pub(crate) fn among<'a>(&self, names: &'a Names, ask: &Ask) -> Result<Vec<&'a Named>, Refusal> {

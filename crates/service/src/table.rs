@@ -4,6 +4,7 @@
 //!   directory ──► Known  what PVs are: names, descriptions, policies …   read anew where somebody changed or described a PV
 //!   standing  ──► Fares  how they fare: state, rate, newest sample …     where one came to stand elsewhere, and by and by all
 //!   storage   ──► Sizes  what they take on disk                          when a list wants it, and it is old
+//!   audit     ──► Known  who added them                                  the newest lines with each list, older ones by and by
 //! ```
 //! A table is one moment. It is cheap to clone: its chunks are shared until one of them changes, so that who turns pages goes on with
 //! the table of the first page, whatever happens meanwhile.
@@ -24,7 +25,7 @@ pub(crate) use words::{Dict, NONE, Words};
 /// Rows of a chunk: few enough to be copied for one that changes.
 pub(crate) const CHUNK_ROWS: usize = 4096;
 /// What a row takes in its columns, and in the place by which its PV finds it.
-const ROW_BYTES: usize = 110;
+const ROW_BYTES: usize = 114;
 /// Longer descriptions are searched up to here.
 const DESCRIPTION_BYTES: usize = 256;
 /// Stands between the texts of a row; no text holds it.
@@ -50,6 +51,8 @@ pub(crate) struct Table {
     pub(crate) at: Timestamp,
     /// How many PVs have descriptions and units that were not read yet.
     pub(crate) undescribed: usize,
+    /// Not all of the audit was read yet, so that it is not known of each PV who has added it.
+    pub(crate) is_audit_unread: bool,
     pub(crate) chunks: Vec<Arc<Chunk>>,
     pub(crate) words: Arc<Words>,
 }
@@ -72,6 +75,8 @@ pub(crate) struct Known {
     /// A list of groups in `Words`.
     pub(crate) groups: Vec<u32>,
     pub(crate) units: Vec<u32>,
+    /// Who has added it, as the audit says.
+    pub(crate) adder: Vec<u32>,
     /// The IOC that served it last, as its metadata says.
     server: Vec<u32>,
     pub(crate) protocol: Vec<Protocol>,
@@ -202,6 +207,7 @@ impl Chunk {
         known.policy.push(row.policy);
         known.groups.push(row.groups);
         known.units.push(row.units);
+        known.adder.push(NONE);
         known.server.push(row.server);
         known.protocol.push(row.protocol);
         known.paused.push(row.paused);
@@ -237,6 +243,13 @@ impl Chunk {
             let longer = row.text.len() as i64 - (end - begin) as i64;
             known.text.replace_range(begin..end, &row.text);
             known.starts[place + 1..].iter_mut().for_each(|start| *start = (i64::from(*start) + longer) as u32);
+        }
+    }
+
+    /// Takes in who has added a PV, unless that is known: the newest line of the audit is read first.
+    fn added_by(&mut self, place: usize, adder: u32) {
+        if self.known.adder[place] == NONE {
+            Arc::make_mut(&mut self.known).adder[place] = adder;
         }
     }
 
@@ -307,10 +320,16 @@ pub(crate) mod testing {
             let chunk = chunks.last_mut().expect("there is one by now");
             Arc::make_mut(chunk).push(row, of.brief, &mut words, now);
         }
-        Table { number: 1, at: now, undescribed: 0, chunks, words: Arc::new(words) }
+        Table { number: 1, at: now, undescribed: 0, is_audit_unread: false, chunks, words: Arc::new(words) }
     }
 
     impl Table {
+        /// Says who has added a PV.
+        pub(crate) fn say_adder(&mut self, chunk: usize, row: usize, adder: &str) {
+            let number = Arc::make_mut(&mut self.words).adders.number(Some(adder));
+            Arc::make_mut(&mut self.chunks[chunk]).added_by(row, number);
+        }
+
         /// Takes a PV out.
         pub(crate) fn take_out(&mut self, chunk: usize, row: usize) {
             Arc::make_mut(&mut self.chunks[chunk]).put(row, None);

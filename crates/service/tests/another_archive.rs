@@ -20,7 +20,9 @@ use archive::{
 };
 use query::{Before, Query, Request};
 use sample::{Alarm, Batch, Sample, TimeRange, Timestamp, Value};
-use service::{Ask, Behind, Budget, Code, Meant, Pattern, PolicySource, PvsWanted, Rights, Service, Short};
+use service::{
+    Ask, AuditWanted, Behind, Budget, Code, Meant, Pattern, PolicySource, PvsWanted, Rights, Service, Short,
+};
 
 /// What the archive has.
 #[derive(Debug, Default)]
@@ -455,7 +457,7 @@ fn orders_are_carried_out_behind_it_under_the_name_of_who_gives_them() {
     let pv = ask.pv("A:2").expect("it is there").id;
     assert_eq!(ask.pause(&[pv]).expect("it may be paused"), [Change::Done]);
     assert_eq!(listed(&ask, "*", Some(Connection::Paused)), ["A:2"]);
-    let audit = ask.audit(u64::MAX, 10).expect("it may be read");
+    let audit = ask.audit(&AuditWanted::newest(10)).expect("it may be read").lines;
     let told: Vec<_> = audit.iter().map(|line| (line.action, line.name.as_str(), line.by.who.established())).collect();
     assert_eq!(told, [(Action::Paused, "A:2", "a librarian")]);
     ask.add_alias(pv, &name("SECOND")).expect("the name is free");

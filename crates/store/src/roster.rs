@@ -53,7 +53,9 @@ impl Writer {
         self.engine.change(|registry, change| {
             change.can_be_undone = true;
             tell_changes(registry, change, pvs, by);
-            Ok(enter(registry, change, pvs, by.at))
+            let entries = enter(registry, change, pvs, by.at);
+            tell_new(registry, change, &entries, by);
+            Ok(entries)
         })
     }
 
@@ -320,6 +322,14 @@ fn tell_changes(registry: &Registry, change: &mut Change, pvs: &[(PvName, PvSett
             change.audit.push(AuditRecord::of_pv(Action::Changed, by, entry, &format!("{before} → {after}")));
         }
     }
+}
+
+/// Adds lines of the audit to a change: which PVs were not in the list before it.
+fn tell_new(registry: &Registry, change: &mut Change, entries: &[PvEntry], by: &By) {
+    let mut told = HashSet::new();
+    let is_new = |entry: &&PvEntry| registry.entry(entry.id).is_none() && told.insert(entry.id);
+    let lines = entries.iter().filter(is_new).map(|entry| AuditRecord::of_pv(Action::Added, by, entry, ""));
+    change.audit.extend(lines.collect::<Vec<_>>());
 }
 
 /// Adds PVs to a change, or other settings of those that are there.

@@ -1,7 +1,7 @@
 //! Picking: which rows of the table a list has, how many they are by each property, and the first of them in order. One look at all rows,
 //! whatever the order, and memory for one page. Of a million PVs that is 13 to 41 ms of a processor, by what is asked (the measurement below).
 
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::HashSet;
 
 use archive::{Connection, PvId};
 use memchr::memmem::Finder;
@@ -19,14 +19,18 @@ const BY_STATE: u8 = 1;
 const BY_POLICY: u8 = 2;
 const BY_GROUP: u8 = 4;
 const BY_IOC: u8 = 8;
+const BY_ADDER: u8 = 16;
+/// So many rows are kept beside those that are wanted before the last of them are thrown away.
+const SPARE_ROWS: usize = 256;
 
-/// How many rows there are of each state, policy, group and IOC, by their numbers in the table.
+/// How many rows there are of each state, policy, group, IOC and adder, by their numbers in the table.
 #[derive(Default)]
 pub(super) struct Counts {
     pub(super) states: [u64; 5],
     pub(super) policies: Vec<u64>,
     pub(super) groups: Vec<u64>,
     pub(super) iocs: Vec<u64>,
+    pub(super) adders: Vec<u64>,
 }
 
 /// Which rows pass.
@@ -37,6 +41,7 @@ pub(super) struct Sieve {
     pub(super) policies: Option<Vec<bool>>,
     pub(super) group_lists: Option<Vec<bool>>,
     pub(super) iocs: Option<Vec<bool>>,
+    pub(super) adders: Option<Vec<bool>>,
     /// These alone.
     pub(super) only: Option<HashSet<PvId>>,
     /// Other names are looked at.
@@ -112,6 +117,7 @@ impl Sieve {
             | of(&self.policies, chunk.known.policy[row], BY_POLICY)
             | of(&self.group_lists, chunk.known.groups[row], BY_GROUP)
             | of(&self.iocs, chunk.fares.ioc[row], BY_IOC)
+            | of(&self.adders, chunk.known.adder[row], BY_ADDER)
     }
 
     /// The rows of a chunk that pass but for one property at most, each with that one.
@@ -181,6 +187,8 @@ pub(super) struct Picking<'t, F, S> {
     pub(super) from_the_end: bool,
     /// Takes out the rows of a chunk that are not seen.
     pub(super) seen: S,
+    /// So many rows are passed over.
+    pub(super) offset: usize,
     pub(super) limit: usize,
 }
 
@@ -198,10 +206,10 @@ where
             policies: vec![0; words.policies.texts().len()],
             groups: vec![0; words.groups.texts().len()],
             iocs: vec![0; words.iocs.texts().len()],
+            adders: vec![0; words.adders.texts().len()],
         };
         let (mut total, mut found) = (0, Vec::with_capacity(CHUNK_ROWS));
-        let mut best: BinaryHeap<(K, PvId, u32, u16)> = BinaryHeap::new();
-        let mut are_left_out = false;
+        let mut best = First::new(self.offset.saturating_add(self.limit));
         let count = self.table.chunks.len();
         for place in 0..count {
             let place = if self.from_the_end { count - 1 - place } else { place };
@@ -222,28 +230,76 @@ where
                 if after.is_some_and(|(after, last)| (&key, pv) <= (after, *last)) {
                     continue;
                 }
-                if best.len() == self.limit {
-                    are_left_out = true;
-                    match best.peek_mut() {
-                        Some(mut worst) if (&key, pv) < (&worst.0, worst.1) => *worst = (key, pv, place as u32, *row),
-                        _ => {}
-                    }
-                } else {
-                    best.push((key, pv, place as u32, *row));
-                }
+                best.offer((key, pv, place as u32, *row));
             }
         }
-        let best = best.into_sorted_vec();
+        let (best, are_left_out) = best.sorted(self.offset);
         let next = best.last().filter(|_| are_left_out).map(|(key, pv, ..)| (key.clone(), *pv));
         let rows = best.into_iter().map(|(_, pv, chunk, row)| Place { pv, chunk, row }).collect();
         Ok(Picked { total, counts, rows, next })
     }
 }
 
+/// A row with its key: equal keys are in the order in which PVs were added.
+type Keyed<K> = (K, PvId, u32, u16);
+
+/// The first rows of all that are offered, in no order: the others are thrown away when there are too many, so that a page far behind the
+/// first takes no longer than one look at each row.
+struct First<K> {
+    rows: Vec<Keyed<K>>,
+    wanted: usize,
+    /// No row behind this one is among the first.
+    last: Option<Keyed<K>>,
+    are_left_out: bool,
+}
+
+impl<K: Ord + Clone> First<K> {
+    fn new(wanted: usize) -> First<K> {
+        First { rows: Vec::new(), wanted, last: None, are_left_out: false }
+    }
+
+    fn offer(&mut self, row: Keyed<K>) {
+        if self.last.as_ref().is_some_and(|last| row > *last) {
+            self.are_left_out = true;
+            return;
+        }
+        self.rows.push(row);
+        if self.rows.len() > self.wanted.saturating_mul(2).saturating_add(SPARE_ROWS) {
+            self.cut();
+        }
+    }
+
+    /// Throws away all but the first.
+    fn cut(&mut self) {
+        if self.rows.len() <= self.wanted {
+            return;
+        }
+        self.are_left_out = true;
+        if self.wanted > 0 {
+            let (_, last, _) = self.rows.select_nth_unstable(self.wanted - 1);
+            self.last = Some(last.clone());
+        }
+        self.rows.truncate(self.wanted);
+    }
+
+    /// The first but for so many, in order, and whether others were left out.
+    fn sorted(mut self, offset: usize) -> (Vec<Keyed<K>>, bool) {
+        self.cut();
+        let offset = offset.min(self.rows.len());
+        if offset > 0 && offset < self.rows.len() {
+            self.rows.select_nth_unstable(offset);
+        }
+        let mut rows = self.rows.split_off(offset);
+        rows.sort_unstable();
+        (rows, self.are_left_out)
+    }
+}
+
 impl Counts {
     /// Whether there is no row, even where one property is left open.
     pub(super) fn are_nothing(&self) -> bool {
-        let mut all = self.states.iter().chain(&self.policies).chain(&self.groups).chain(&self.iocs);
+        let mut all =
+            self.states.iter().chain(&self.policies).chain(&self.groups).chain(&self.iocs).chain(&self.adders);
         all.all(|count| *count == 0)
     }
 
@@ -261,6 +317,9 @@ impl Counts {
         }
         if missed & !BY_IOC == 0 {
             self.iocs[chunk.fares.ioc[row] as usize] += 1;
+        }
+        if missed & !BY_ADDER == 0 {
+            self.adders[chunk.known.adder[row] as usize] += 1;
         }
     }
 }
@@ -292,6 +351,7 @@ mod tests {
         state: usize,
         received: u64,
         server: Option<u8>,
+        adder: Option<&'static str>,
         is_gone: bool,
     }
 
@@ -355,10 +415,11 @@ mod tests {
             prop::sample::select(vec![None, Some("slow"), Some("fast")]),
             prop::sample::subsequence(vec!["beam", "vac"], 0..=2),
         );
-        let fares = (0..4_usize, 0..5_u64, proptest::option::of(1..3_u8), prop::bool::weighted(0.1));
+        let adder = prop::sample::select(vec![None, Some("token:ingest"), Some("local:0")]);
+        let fares = (0..4_usize, 0..5_u64, proptest::option::of(1..3_u8), adder, prop::bool::weighted(0.1));
         (parts, shared, fares).prop_map(|((name, alias, description), (units, policy, groups), fares)| {
-            let (state, received, server, is_gone) = fares;
-            Made { name, alias, description, units, policy, groups, state, received, server, is_gone }
+            let (state, received, server, adder, is_gone) = fares;
+            Made { name, alias, description, units, policy, groups, state, received, server, adder, is_gone }
         })
     }
 
@@ -374,6 +435,9 @@ mod tests {
             }),
             group_lists: narrow.group.map(|group| table.words.lists_with(&by(group))),
             iocs: None,
+            adders: narrow.adder.map(|adder| {
+                table.words.adders.which(|text| text == adder).unwrap_or_else(|| none(&table.words.adders))
+            }),
             only: None,
             with_aliases,
         }
@@ -384,13 +448,15 @@ mod tests {
         state: Option<usize>,
         policy: Option<&'static str>,
         group: Option<&'static str>,
+        adder: Option<&'static str>,
     }
 
     fn narrow() -> impl Strategy<Value = Narrow> {
         let policy = prop::sample::select(vec!["slow", "fast", "other"]);
         let group = prop::sample::select(vec!["beam", "vac", "other"]);
-        let all = (proptest::option::of(0..4_usize), proptest::option::of(policy), proptest::option::of(group));
-        all.prop_map(|(state, policy, group)| Narrow { state, policy, group })
+        let adder = proptest::option::of(prop::sample::select(vec!["token:ingest", "nobody"]));
+        let all = (proptest::option::of(0..4_usize), proptest::option::of(policy), proptest::option::of(group), adder);
+        all.prop_map(|(state, policy, group, adder)| Narrow { state, policy, group, adder })
     }
 
     impl Narrow {
@@ -398,6 +464,7 @@ mod tests {
             (but == "state" || self.state.is_none_or(|state| state == of.state))
                 && (but == "policy" || self.policy.is_none_or(|policy| of.policy == Some(policy)))
                 && (but == "group" || self.group.is_none_or(|group| of.groups.contains(&group)))
+                && (but == "adder" || self.adder.is_none_or(|adder| of.adder == Some(adder)))
         }
     }
 
@@ -413,6 +480,11 @@ mod tests {
         ) {
             let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
             let mut table = table(made.iter().zip(0..).map(|(of, pv)| of.table_row(pv)), NOW);
+            for (row, of) in made.iter().enumerate() {
+                if let Some(adder) = of.adder {
+                    table.say_adder(0, row, adder);
+                }
+            }
             for (row, _) in made.iter().enumerate().filter(|(_, of)| of.is_gone) {
                 table.take_out(0, row);
             }
@@ -428,8 +500,12 @@ mod tests {
                 let key = |chunk: &Chunk, row: usize| {
                     Reverse(Some(chunk.fares.rate[row]).filter(|rate| rate.is_finite()).map_or(0, |rate| rate as u64))
                 };
-                let picking = Picking { table: &table, sieve: &sieve, key, from_the_end: false, seen: |_: &Chunk, _: &mut Vec<_>| Ok(()), limit };
-                let picked = picking.pick(after.as_ref()).unwrap();
+                let seen = |_: &Chunk, _: &mut Vec<(u16, u8)>| Ok(());
+                let picking = |offset| Picking { table: &table, sieve: &sieve, key, from_the_end: false, seen, offset, limit };
+                let picked = picking(0).pick(after.as_ref()).unwrap();
+                let by_offset = picking(found.len()).pick(None).unwrap();
+                prop_assert_eq!(&by_offset.rows, &picked.rows, "a page is the same behind a row and behind so many rows");
+                prop_assert_eq!(&by_offset.next, &picked.next);
                 prop_assert_eq!(picked.total, expected.len() as u64);
                 for (state, count) in picked.counts.states.iter().enumerate() {
                     let plain = made.iter().filter(|of| of.state == state && wanted(of, "state")).count();
@@ -443,6 +519,11 @@ mod tests {
                     let is_it = |of: &&Made| of.policy.unwrap_or_default() == &**text;
                     let plain = made.iter().filter(is_it).filter(|of| wanted(of, "policy")).count();
                     prop_assert_eq!(picked.counts.policies[number], plain as u64);
+                }
+                for (number, text) in table.words.adders.texts().iter().enumerate() {
+                    let is_it = |of: &&Made| of.adder.unwrap_or_default() == &**text;
+                    let plain = made.iter().filter(is_it).filter(|of| wanted(of, "adder")).count();
+                    prop_assert_eq!(picked.counts.adders[number], plain as u64);
                 }
                 prop_assert!(picked.rows.len() <= limit);
                 found.extend(picked.rows.iter().map(|place| place.pv.0));
@@ -467,15 +548,17 @@ mod tests {
             state: 0,
             received: 0,
             server: None,
+            adder: None,
             is_gone: false,
         };
         let names = ["b", "A", "c:1", "C:0", "a:"];
         let table = table(names.into_iter().zip(0..).map(|(name, pv)| of(name).table_row(pv)), NOW);
-        let all = sieve(&table, &[], &Narrow { state: None, policy: None, group: None }, true);
+        let all = sieve(&table, &[], &Narrow { state: None, policy: None, group: None, adder: None }, true);
         let seen = |_: &Chunk, _: &mut Vec<(u16, u8)>| Ok(());
-        let up = Picking { table: &table, sieve: &all, key: Chunk::name, from_the_end: false, seen, limit: 9 };
+        let up =
+            Picking { table: &table, sieve: &all, key: Chunk::name, from_the_end: false, seen, offset: 0, limit: 9 };
         let key = |chunk, row| Reverse(Chunk::name(chunk, row));
-        let down = Picking { table: &table, sieve: &all, key, from_the_end: true, seen, limit: 9 };
+        let down = Picking { table: &table, sieve: &all, key, from_the_end: true, seen, offset: 0, limit: 9 };
         let named = |rows: &[Place]| rows.iter().map(|place| names[place.pv.0 as usize]).collect::<Vec<_>>();
         assert_eq!(named(&up.pick(None).unwrap().rows), ["A", "a:", "b", "C:0", "c:1"]);
         assert_eq!(named(&down.pick(None).unwrap().rows), ["c:1", "C:0", "b", "a:", "A"]);
@@ -502,22 +585,26 @@ mod tests {
             state: (number % 4) as usize,
             received: u64::from(number.wrapping_mul(2_654_435_761) >> 12),
             server: Some((number / 5000) as u8),
+            adder: None,
             is_gone: false,
         };
         let table = table((0..1_000_000).map(|number| row(number).table_row(number)), NOW);
-        let none = Narrow { state: None, policy: None, group: None };
+        let none = Narrow { state: None, policy: None, group: None, adder: None };
         let disconnected = Narrow { state: Some(2), ..none.clone() };
         let cases = [
-            ("all by rate", vec![], none.clone(), false),
-            ("a word of one PV", vec!["SR07C:MG-PS013:Chan055"], none.clone(), false),
-            ("a word of all, a state, by rate", vec!["power"], disconnected.clone(), false),
-            ("a word of some, a state, by rate", vec!["ps013"], disconnected.clone(), false),
-            ("two words, a state, by rate", vec!["supply", "SR07"], disconnected, false),
-            ("a word of units, by rate", vec!["mA"], none.clone(), false),
-            ("all by name, the last first", vec![], none.clone(), true),
-            ("a word of all, by name, the last first", vec!["girder"], none, true),
+            ("all by rate", vec![], none.clone(), Some(false), 0),
+            ("a word of one PV", vec!["SR07C:MG-PS013:Chan055"], none.clone(), Some(false), 0),
+            ("a word of all, a state, by rate", vec!["power"], disconnected.clone(), Some(false), 0),
+            ("a word of some, a state, by rate", vec!["ps013"], disconnected.clone(), Some(false), 0),
+            ("two words, a state, by rate", vec!["supply", "SR07"], disconnected, Some(false), 0),
+            ("a word of units, by rate", vec!["mA"], none.clone(), Some(false), 0),
+            ("all by name, the last first", vec![], none.clone(), Some(true), 0),
+            ("a word of all, by name, the last first", vec!["girder"], none.clone(), Some(true), 0),
+            ("all by rate, from the middle on", vec![], none.clone(), Some(false), 500_000),
+            ("all by name, the first", vec![], none.clone(), None, 0),
+            ("all by name, from the middle on", vec![], none, None, 500_000),
         ];
-        for (what, words, narrow, by_name) in cases {
+        for (what, words, narrow, by_name, offset) in cases {
             let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
             let sieve = sieve(&table, &words, &narrow, true);
             let seen = |_: &Chunk, _: &mut Vec<(u16, u8)>| Ok(());
@@ -525,18 +612,27 @@ mod tests {
             let mut total = 0;
             for _ in 0..9 {
                 let begun = processor_time();
-                total = if by_name {
-                    let key = |chunk, row| Reverse(Chunk::name(chunk, row));
-                    Picking { table: &table, sieve: &sieve, key, from_the_end: true, seen, limit: 100 }
-                        .pick(None)
-                        .unwrap()
-                        .total
-                } else {
-                    let key = |chunk: &Chunk, row: usize| !chunk.fares.rate[row].to_bits();
-                    Picking { table: &table, sieve: &sieve, key, from_the_end: false, seen, limit: 100 }
-                        .pick(None)
-                        .unwrap()
-                        .total
+                let total_of = |picked: Result<_, Refusal>| picked.unwrap();
+                let limit = 100;
+                total = match by_name {
+                    Some(true) => {
+                        let key = |chunk, row| Reverse(Chunk::name(chunk, row));
+                        let picking =
+                            Picking { table: &table, sieve: &sieve, key, from_the_end: true, seen, offset, limit };
+                        total_of(picking.pick(None).map(|picked| picked.total))
+                    }
+                    Some(false) => {
+                        let key = |chunk: &Chunk, row: usize| !chunk.fares.rate[row].to_bits();
+                        let picking =
+                            Picking { table: &table, sieve: &sieve, key, from_the_end: false, seen, offset, limit };
+                        total_of(picking.pick(None).map(|picked| picked.total))
+                    }
+                    None => {
+                        let key = Chunk::name;
+                        let picking =
+                            Picking { table: &table, sieve: &sieve, key, from_the_end: false, seen, offset, limit };
+                        total_of(picking.pick(None).map(|picked| picked.total))
+                    }
                 };
                 times.push(processor_time() - begun);
             }

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use archive::{Named, PvEntry, PvId, PvName, Touched};
+use archive::{Action, AuditRecord, Named, PvEntry, PvId, PvName, Touched};
 use sample::{Metadata, TimeRange, Timestamp};
 
 use super::{Asked, CHUNK_ROWS, Chunk, ROW_BYTES, Row, Table, Words};
@@ -28,6 +28,10 @@ const PATIENCE: u32 = 50;
 /// For so long descriptions are read while a table is made, and with each list after that; those that are left are read with the next ones.
 const DESCRIBE_AT_FIRST: Duration = Duration::from_secs(2);
 const DESCRIBE: Duration = Duration::from_millis(20);
+/// So many lines of the audit are read together, and older ones for so long with each list.
+const AUDIT_LINES: usize = 2048;
+const AWAITED_MAX: usize = 100_000;
+const READ_AUDIT: Duration = Duration::from_millis(20);
 /// Sizes may have to be read from a disk.
 const SIZES_AFTER: Duration = Duration::from_secs(60);
 /// Tables whose pages may still be turned: so many of them, so long.
@@ -61,6 +65,10 @@ struct Kept {
     gone: usize,
     /// PVs whose metadata is still to be read.
     undescribed: Vec<PvId>,
+    /// Which lines of the audit are still to be read for who has added PVs.
+    audit: AuditRead,
+    /// Who has added PVs that are not here yet.
+    awaited: HashMap<PvId, u32>,
     built: Instant,
     /// How long that took.
     cost: Duration,
@@ -77,6 +85,26 @@ struct Kept {
     room: Lease,
     pins: VecDeque<(Instant, Arc<Table>)>,
     used: Instant,
+}
+
+/// Which lines of the audit were read for who has added PVs: those from `from` up to `until`.
+#[derive(Clone, Copy, Default)]
+struct AuditRead {
+    from: u64,
+    until: u64,
+}
+
+impl AuditRead {
+    fn is_unread(self) -> bool {
+        self.from > 0
+    }
+}
+
+/// Whether a line of the audit is newer than the table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IsNew {
+    Yes,
+    No,
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
@@ -161,7 +189,14 @@ impl Kept {
             aliases.entry(entry.id).or_default().push(alias);
         }
         let mut words = Words::default();
-        let table = Table { number: 0, at: now(), undescribed: 0, chunks: Vec::new(), words: Arc::default() };
+        let table = Table {
+            number: 0,
+            at: now(),
+            undescribed: 0,
+            is_audit_unread: true,
+            chunks: Vec::new(),
+            words: Arc::default(),
+        };
         let shown = Arc::new(table.clone());
         let mut kept = Kept {
             table,
@@ -169,6 +204,8 @@ impl Kept {
             places: HashMap::with_capacity(names.len()),
             gone: 0,
             undescribed: Vec::new(),
+            audit: AuditRead::default(),
+            awaited: HashMap::new(),
             built: begun,
             cost: Duration::ZERO,
             is_outdated: false,
@@ -192,6 +229,7 @@ impl Kept {
             text_bytes += bytes;
         }
         kept.table.words = Arc::new(words);
+        kept.learn_adders(of);
         kept.cost = begun.elapsed();
         let (rows, cost) = (kept.places.len(), kept.cost);
         tracing::debug!("the table of lists has {rows} PVs and {text_bytes} bytes of texts, made in {cost:?}");
@@ -222,6 +260,9 @@ impl Kept {
             self.places.insert(entry.id, (place + chunk.len()) as u32);
             bytes += row.text.len();
             chunk.push(row, brief, words, now);
+            if let Some(adder) = self.awaited.remove(&entry.id) {
+                chunk.added_by(chunk.len() - 1, adder);
+            }
         }
         bytes
     }
@@ -242,9 +283,13 @@ impl Kept {
             self.read_again(of, some);
             changed = true;
         }
-        if !again.is_empty() {
+        let are_new = !again.is_empty();
+        if are_new {
             changed = true;
             self.read_again(of, again);
+        }
+        if are_new || self.audit.is_unread() {
+            changed |= self.learn_adders(of);
         }
         let all = patience(self.walk_cost * self.walked.len() as u32);
         let mut fare = match moved {
@@ -265,6 +310,70 @@ impl Kept {
             self.table.number = 0;
         }
         true
+    }
+
+    /// Reads the audit for who has added PVs: what is new there, then older lines for a short time. Whether any said so.
+    fn learn_adders(&mut self, of: &Asked<'_>) -> bool {
+        let (begun, was_unread) = (Instant::now(), self.audit.is_unread());
+        let mut words = Words::clone(&self.table.words);
+        let mut is_told = false;
+        let lines_before = |before: u64| match of.directory.audit(before, AUDIT_LINES) {
+            Ok(lines) => Some(lines),
+            // The list goes without what cannot be read; with the next one it is tried again.
+            Err(error) => {
+                tracing::debug!("the audit does not say who has added PVs: {error}");
+                None
+            }
+        };
+        let (mut before, end) = (u64::MAX, self.audit.until);
+        while let Some(lines) = lines_before(before) {
+            if let Some(newest) = lines.first().map(|line| line.number + 1) {
+                self.audit.until = self.audit.until.max(newest);
+            }
+            if end == 0 {
+                self.audit.from = self.audit.until;
+                break;
+            }
+            let Some(last) = lines.last().map(|line| line.number) else { break };
+            // Lines of another shard of a cluster may be new and have lower numbers: what was taken already changes nothing.
+            for line in &lines {
+                is_told |= self.take_adder(&mut words, line, IsNew::Yes);
+            }
+            if last <= end {
+                break;
+            }
+            before = last;
+        }
+        while self.audit.from > 0 && begun.elapsed() < READ_AUDIT {
+            let Some(lines) = lines_before(self.audit.from) else { break };
+            self.audit.from = lines.last().map_or(0, |line| line.number);
+            for line in &lines {
+                is_told |= self.take_adder(&mut words, line, IsNew::No);
+            }
+        }
+        self.table.words = Arc::new(words);
+        is_told || was_unread != self.audit.is_unread()
+    }
+
+    /// Whether a line says of a PV that is here who has added it.
+    fn take_adder(&mut self, words: &mut Words, line: &AuditRecord, is_new: IsNew) -> bool {
+        if line.action != Action::Added {
+            return false;
+        }
+        let adder = words.adders.number(Some(line.by.who.established()));
+        let mut is_here = false;
+        for pv in line.each_pv() {
+            match self.places.get(&pv).map(|place| *place as usize) {
+                Some(place) => {
+                    self.chunk(place).added_by(place % CHUNK_ROWS, adder);
+                    is_here = true;
+                }
+                // It may have been added since the list was looked at.
+                None if is_new == IsNew::Yes && self.awaited.len() < AWAITED_MAX => _ = self.awaited.insert(pv, adder),
+                None => {}
+            }
+        }
+        is_here
     }
 
     /// Reads PVs again that were added, removed, changed or described.
@@ -376,6 +485,7 @@ impl Kept {
             // Those of another run of the archiver were others.
             *next = (*next + 1).max(now().nanos() as u64);
             (self.table.number, self.table.at, self.table.undescribed) = (*next, now(), self.undescribed.len());
+            self.table.is_audit_unread = self.audit.is_unread();
             self.shown = Arc::new(self.table.clone());
         }
         self.shown.clone()

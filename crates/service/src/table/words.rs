@@ -61,6 +61,8 @@ pub(crate) struct Words {
     pub(crate) groups: Dict,
     pub(crate) units: Dict,
     pub(crate) iocs: Dict,
+    /// Who has added PVs.
+    pub(crate) adders: Dict,
     /// The lists of groups that PVs are in; the first is of those that are in none.
     group_lists: Vec<Box<[u32]>>,
     by_group_list: HashMap<Box<[u32]>, u32>,
@@ -74,6 +76,7 @@ impl Default for Words {
             groups: Dict::default(),
             units: Dict::default(),
             iocs: Dict::default(),
+            adders: Dict::default(),
             group_lists: vec![Box::default()],
             by_group_list: HashMap::new(),
             by_address: HashMap::new(),

@@ -54,7 +54,7 @@ fn a_renamed_pv_keeps_its_samples_and_if_wanted_its_old_name() {
         assert_eq!(store.reader().entries().iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["A2", "B2"]);
         assert_eq!(store.reader().aliases_of(pvs[0]), [name("A")]);
         assert_eq!(read(store, pvs[0], TimeRange::ALL), [sample(5, Value::I32(1))]);
-        assert_eq!(audit(store), ["1 a tester renamed B B2", "0 a tester renamed A A2"]);
+        assert_eq!(audit(store), ["2 a tester renamed B B2", "1 a tester renamed A A2", "0 test added 2 PVs"]);
     });
     // Back again: the alias becomes the name.
     store.writer().rename(pvs[0], &name("A"), OldName::Free, &by(8)).unwrap();
@@ -83,7 +83,7 @@ fn a_name_that_is_taken_is_refused_with_its_owner() {
     assert_eq!(register(&store, &["ALIAS"]).unwrap(), [pvs[0]], "an alias is its PV");
     now_and_later(&folder, store, |store| {
         assert_eq!(names(store), ["A=0", "ALIAS=0", "B=1"]);
-        assert_eq!(audit(store), ["0 a tester alias_added A ALIAS"]);
+        assert_eq!(audit(store), ["1 a tester alias_added A ALIAS", "0 test added 2 PVs"]);
     });
 }
 
@@ -167,7 +167,7 @@ fn what_is_hidden_already_can_be_deleted_and_counts_from_then() {
         assert_eq!((removed.data, removed.since, removed.by.at), (DataFate::Delete, at(10), at(500)));
         assert_eq!(read(store, pv, TimeRange::ALL), []);
     });
-    assert_eq!(audit(&store), ["1 a tester deleted A", "0 a tester removed A"]);
+    assert_eq!(audit(&store), ["2 a tester deleted A", "1 a tester removed A", "0 test added A"]);
     assert_ne!(register(&store, &["A"]).unwrap(), [pv]);
 }
 
@@ -198,7 +198,7 @@ fn the_audit_is_read_page_by_page_from_its_end() {
     let numbers = |before, limit| -> Vec<u64> {
         store.reader().audit(before, limit).unwrap().iter().map(|line| line.number).collect()
     };
-    assert_eq!((numbers(u64::MAX, 2), numbers(3, 2), numbers(1, 2)), (vec![4, 3], vec![2, 1], vec![0]));
+    assert_eq!((numbers(u64::MAX, 2), numbers(3, 2), numbers(1, 2)), (vec![5, 4], vec![2, 1], vec![0]));
     let newest = &store.reader().audit(u64::MAX, 1).unwrap()[0];
     assert_eq!((newest.action, newest.by.at, newest.pv), (Action::AliasAdded, at(4), Some(pv)));
 }
@@ -234,7 +234,7 @@ fn many_are_renamed_in_one_change_and_each_that_cannot_be_says_why() {
     let store = now_and_later(&folder, store, |store| {
         let expected = ["A=0", "A.DESC=1", "A.HIHI=2", "B=3", "C=4", "X=0", "X.DESC=1", "X.HIHI=5"];
         assert_eq!(names(store), expected);
-        assert_eq!(told(store), ["a tester renamed A.DESC X.DESC", "a tester renamed A X"]);
+        assert_eq!(told(store), ["a tester renamed A.DESC X.DESC", "a tester renamed A X", "test added 6 PVs"]);
     });
     assert!(store.reader().entry(pvs[0]).is_some_and(|entry| entry.name == name("X")));
 }
@@ -254,7 +254,7 @@ fn pvs_that_are_other_names_of_one_become_its_aliases_all_or_none() {
         let mut lines = told(store);
         lines.sort();
         assert_eq!(lines[..2], ["a tester alias_added R A", "a tester alias_added R B"]);
-        assert_eq!(lines[2..], ["a tester removed 2 PVs"]);
+        assert_eq!(lines[2..], ["a tester removed 2 PVs", "test added 4 PVs"]);
     });
     // What it had recorded is still there, under another name.
     store.writer().restore(pvs[1], Some(&name("A-OLD")), &by(7)).unwrap();

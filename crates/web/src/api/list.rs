@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The parameters that ask for such a list.
-const ITS_OWN: [&str; 7] = ["words", "sort", "order", "cursor", "policy", "group", "ioc"];
+const ITS_OWN: [&str; 8] = ["words", "sort", "order", "cursor", "policy", "group", "ioc", "added_by"];
 
 /// Whether such a list is asked for.
 pub(super) fn is_meant(query: &Params) -> bool {
@@ -22,11 +22,10 @@ pub(super) fn is_meant(query: &Params) -> bool {
 
 pub(super) fn show(call: &Call) -> Answer {
     let query = &call.query;
-    if query.get("offset").is_some() {
-        let refusal = Refusal::new(Code::BadRequest, "offset goes with match and state alone");
-        return Err(
-            refusal.hint("cursor turns the pages of a list that is sorted, with what stands as next in the answer")
-        );
+    let offset = query.number("offset")?;
+    if offset.is_some() && query.get("cursor").is_some() {
+        let refusal = Refusal::new(Code::BadRequest, "cursor says where a page begins, and offset says it otherwise");
+        return Err(refusal.hint("give one of them: cursor for page after page, offset for one in the middle"));
     }
     let text = |name: &str| query.get(name).map(str::to_owned);
     let names = SortBy::ALL.map(|(name, ..)| name);
@@ -42,9 +41,11 @@ pub(super) fn show(call: &Call) -> Answer {
         policy: text("policy"),
         group: text("group"),
         ioc: text("ioc"),
+        added_by: text("added_by"),
         sort,
         descending: order.map_or(is_descending, |order| order == "desc"),
         cursor: text("cursor"),
+        offset: offset.unwrap_or(0),
         limit: query.limit(LIMIT_MAX)?,
     })?;
     let mut head = Map::new();
@@ -54,6 +55,9 @@ pub(super) fn show(call: &Call) -> Answer {
     head.insert("facets".to_owned(), facets(&page.facets));
     if page.undescribed > 0 {
         head.insert("undescribed".to_owned(), page.undescribed.into());
+    }
+    if page.is_audit_unread {
+        head.insert("audit_unread".to_owned(), true.into());
     }
     head.extend(incomplete(&call.ask));
     if page.total == 0 {
@@ -68,6 +72,7 @@ fn listed(of: &ListedRow) -> Map<String, Value> {
     object.extend([
         ("description".to_owned(), of.row.description.clone().into()),
         ("added".to_owned(), of.added.to_string().into()),
+        ("added_by".to_owned(), of.added_by.clone().into()),
         ("policy".to_owned(), rules.origin.policy.as_ref().map(|policy| policy.as_str()).into()),
         ("groups".to_owned(), rules.groups.iter().map(|group| group.as_str()).collect::<Vec<_>>().into()),
         ("ioc".to_owned(), of.ioc.clone().into()),
@@ -89,5 +94,6 @@ fn facets(of: &Facets) -> Value {
         "policy": counts(&of.policies),
         "group": counts(&of.groups),
         "ioc": counts(&of.iocs),
+        "added_by": counts(&of.adders),
     })
 }

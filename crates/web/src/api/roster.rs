@@ -1,14 +1,14 @@
 //! `/api/v1/pvs/{pv}/rename`, `/aliases`, `/audit`: the names of PVs, and who changed what.
 
-use archive::{AuditRecord, How, OldName, PvEntry, PvId, PvName};
+use archive::{Action, AuditRecord, How, OldName, PvEntry, PvId, PvName};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use service::{Ask, EveryName};
+use service::{Ask, AuditWanted, EveryName, Pattern};
 
 use crate::{
     call::Call,
-    delivery::answer::{Answer, json},
-    formats::list::Frame,
+    delivery::answer::{Answer, CSV, json},
+    formats::{csv, list::Frame},
     refusal::{Code, Refusal},
 };
 
@@ -17,6 +17,23 @@ const LIMIT_MAX: usize = 10_000;
 const ROW_BYTES: usize = 400;
 /// A line of the audit names at most this many of its PVs.
 const NAMES_MAX: usize = 100;
+/// The columns of the audit as CSV.
+const AUDIT_COLUMNS: [&str; 14] = [
+    "number",
+    "time",
+    "by",
+    "principal",
+    "how",
+    "address",
+    "action",
+    "name",
+    "pvs",
+    "names",
+    "detail",
+    "from",
+    "to",
+    "samples",
+];
 
 #[derive(Deserialize)]
 struct RenameBody {
@@ -71,15 +88,58 @@ pub(crate) fn all_aliases(
 
 /// `GET /audit`
 pub(crate) fn audit(call: &Call) -> Answer {
-    let limit = call.query.limit(LIMIT_MAX)?;
-    let before = call.query.number("before")?.unwrap_or(u64::MAX);
+    let query = &call.query;
+    let limit = query.limit(LIMIT_MAX)?;
     call.ask.lease.grow_by(limit, ROW_BYTES)?;
-    let records = call.ask.audit(before, limit)?;
-    let pvs = records.iter().map(|record| record.pvs.len()).sum();
+    let page = call.ask.audit(&AuditWanted {
+        before: query.number("before")?.unwrap_or(u64::MAX),
+        limit,
+        pv: query.get("pv").map(|text| Pattern::search(text, &call.ask.lease)).transpose()?,
+        by: query.get("who").map(str::to_owned),
+        action: query
+            .get("action")
+            .map(|_| query.word("action", &Action::ALL.map(Action::name), Code::BadRequest))
+            .transpose()?
+            .and_then(action_of),
+        from: query.time("from")?,
+        to: query.time("to")?,
+    })?;
+    let format = query.word("format", &["json", "csv"], Code::BadRequest)?;
+    let pvs = page.lines.iter().map(|record| record.pvs.len()).sum();
     call.ask.lease.grow_by(pvs, size_of::<PvId>())?;
     let names = if pvs > 0 { Some(call.ask.every_name()?) } else { None };
-    let rows = records.into_iter().map(move |record| Ok(Some(audit_row(&record, names.as_ref()))));
-    call.rows(Frame::member("audit", &Map::new())?, rows)
+    let rows = page.lines.into_iter().map(move |record| Ok(Some(audit_row(&record, names.as_ref()))));
+    if format == "csv" {
+        return call.list(CSV, Frame::headed(&format!("{}\n", AUDIT_COLUMNS.join(","))), rows, |out, row| {
+            put_csv(out, &row);
+            Ok(())
+        });
+    }
+    let head = Map::from_iter([("next".to_owned(), page.next.into())]);
+    call.rows(Frame::member("audit", &head)?, rows)
+}
+
+fn action_of(name: &str) -> Option<Action> {
+    Action::ALL.into_iter().find(|action| action.name() == name)
+}
+
+/// A line of the audit as a line of CSV: of several PVs the first, with blanks between their names.
+fn put_csv(out: &mut Vec<u8>, row: &Value) {
+    for (index, column) in AUDIT_COLUMNS.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        match &row[*column] {
+            Value::Null => {}
+            Value::String(text) => csv::put_field(out, text),
+            Value::Array(names) => {
+                let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
+                csv::put_field(out, &names.join(" "));
+            }
+            other => out.extend_from_slice(other.to_string().as_bytes()),
+        }
+    }
+    out.push(b'\n');
 }
 
 /// The names of the first PVs of a line about several.

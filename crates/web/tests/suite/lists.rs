@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use archive::{AddRequest, DataFate, OldName, Principal, PvName, PvState, Record, Right, Sink, Wishes};
 use sample::Metadata;
 use serde_json::{Value, json};
-use service::{Ask, Budget, IocsWanted, ListWanted, Rights, SortBy};
+use service::{Ask, AuditWanted, Budget, IocsWanted, ListWanted, Rights, SortBy};
 
 use crate::served::{Answer, Archive, clock};
 
@@ -92,7 +92,7 @@ fn bad_questions_are_refused_and_say_why() {
     for (query, why) in [
         ("sort=colour".to_owned(), "sort is \"colour\", expected one of name, rate"),
         ("order=up".to_owned(), "order is \"up\", expected one of asc, desc"),
-        ("sort=name&offset=3".to_owned(), "offset goes with match and state alone"),
+        (format!("sort=rate&offset=3&cursor={next}"), "cursor says where a page begins, and offset says it otherwise"),
         ("cursor=zz".to_owned(), "the cursor is none that this archive gives"),
         (format!("sort=added&cursor={next}"), "the cursor belongs to a list that was asked for otherwise"),
         (format!("words={}", "a%20".repeat(17)), "17 words are looked for, at most 16 are possible"),
@@ -147,6 +147,82 @@ fn pages_have_each_pv_once_while_others_come_and_go() {
     }
 }
 
+#[test]
+fn a_page_in_the_middle_is_had_at_once_and_who_added_pvs_is_told_and_counted() {
+    let archive = Archive::start(|_| {}, |config| config);
+    let of = |who: &'static str| {
+        let lease = Arc::new(Budget::new(64 << 20).lease());
+        Ask::new(Arc::clone(&archive.service), Principal::here(who), lease, || false)
+    };
+    let added = |who: &'static str, names: std::ops::Range<usize>| {
+        let requests = names.map(|number| AddRequest::new(PvName::new(&format!("PV:{number:02}")).unwrap()));
+        of(who).add(requests.collect()).unwrap();
+    };
+    added("ana", 0..30);
+    let all: Vec<String> = (0..60).map(|number| format!("PV:{number:02}")).collect();
+    assert_eq!(page(&archive, "sort=name&limit=1")["pvs"][0]["added_by"], "ana");
+    added("bob", 30..60);
+    for query in ["sort=name", "sort=added&order=asc", "sort=added_by"] {
+        assert_eq!(names_of(&page(&archive, &format!("{query}&offset=25&limit=10"))), all[25..35], "{query}");
+    }
+    let last = page(&archive, "sort=name&offset=55&limit=10");
+    assert_eq!((names_of(&last), &last["next"]), (all[55..].to_vec(), &json!(null)));
+    assert_eq!(names_of(&page(&archive, "sort=name&offset=60&limit=10")), [""; 0]);
+    let bobs = page(&archive, "added_by=bob&limit=100");
+    assert_eq!(names_of(&bobs), all[30..]);
+    let counted = json!([{ "name": "ana", "pvs": 30 }, { "name": "bob", "pvs": 30 }]);
+    assert_eq!(bobs["facets"]["added_by"], counted, "as if the list were not narrowed to one of them");
+    assert_eq!(bobs.get("audit_unread"), None, "all of the audit was read");
+    let bob = &bobs["pvs"][0];
+    assert_eq!((&bob["added_by"], &bob["policy"], &bob["groups"]), (&json!("bob"), &json!(null), &json!([])));
+    let lines: Vec<_> = ask(&archive).audit(&AuditWanted::newest(2)).unwrap().lines;
+    let told = lines.iter().map(|line| (line.action.name(), line.pvs.len(), line.by.who.established()));
+    assert_eq!(told.collect::<Vec<_>>(), [("added", 30, "bob"), ("added", 30, "ana")]);
+}
+
+#[test]
+fn the_audit_is_found_by_pv_by_who_by_what_and_by_when() {
+    let archive = Archive::start(|_| {}, |config| config);
+    let of = |who: &'static str| {
+        let lease = Arc::new(Budget::new(64 << 20).lease());
+        Ask::new(Arc::clone(&archive.service), Principal::here(who), lease, || false)
+    };
+    let request = |name: &str| AddRequest::new(PvName::new(name).unwrap());
+    of("ana").add(vec![request("A:1"), request("A:2"), request("B:1")]).unwrap();
+    let (one, two) = (ask(&archive).pv("A:1").unwrap().id, ask(&archive).pv("A:2").unwrap().id);
+    of("bob").pause(&[one, two]).unwrap();
+    of("ana").rename(one, &PvName::new("C:1").unwrap(), OldName::Free).unwrap();
+    of("bob").resume(&[two]).unwrap();
+    of("ana").remove(&[two], DataFate::Keep).unwrap();
+    let told = |query: &str| {
+        let answer = archive.get(&format!("/api/v1/audit?{query}"));
+        assert_eq!(answer.status, 200, "{query}: {}", answer.text());
+        let answer = answer.json();
+        let line = |line: &Value| format!("{} {}", line["by"].as_str().unwrap(), line["action"].as_str().unwrap());
+        (answer["audit"].as_array().unwrap().iter().map(line).collect::<Vec<_>>(), answer["next"].clone())
+    };
+    let lines = |query: &str| told(query).0;
+    assert_eq!(lines(""), ["ana removed", "bob resumed", "ana renamed", "bob paused", "ana added"]);
+    assert_eq!(lines("pv=A:2"), ["ana removed", "bob resumed", "bob paused", "ana added"], "it is gone by now");
+    assert_eq!(lines("pv=A:1"), ["ana renamed"], "by the name of then");
+    assert_eq!(lines("pv=C:1"), ["ana renamed", "bob paused", "ana added"], "by the name of now");
+    assert_eq!(lines("pv=B*"), ["ana added"]);
+    assert_eq!(lines("who=BOB"), ["bob resumed", "bob paused"]);
+    assert_eq!(lines("action=paused"), ["bob paused"]);
+    assert_eq!(lines("action=paused&who=ana"), [""; 0]);
+    assert_eq!(lines("from=2100-01-01"), [""; 0]);
+    assert_eq!(lines("to=2100-01-01&limit=1"), ["ana removed"]);
+    let (first, next) = told("who=ana&limit=2");
+    assert_eq!(first, ["ana removed", "ana renamed"]);
+    assert_eq!(told(&format!("who=ana&limit=2&before={next}")), (vec!["ana added".to_owned()], json!(null)));
+    let refused = archive.get("/api/v1/audit?action=painted");
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("action is \\\"painted\\\", expected one of renamed"), "{}", refused.text());
+    let csv = archive.get("/api/v1/audit?action=paused&format=csv").text();
+    let columns: Vec<&str> = csv.lines().nth(1).unwrap().split(',').collect();
+    assert_eq!((columns[2], columns[6], columns[8], columns[9]), ("bob", "paused", "2", "C:1 A:2"), "{csv}");
+}
+
 /// The same where the table of the first page is not kept any more, as many others turn pages.
 #[test]
 fn pages_go_on_behind_their_place_when_the_list_is_made_anew() {
@@ -187,6 +263,8 @@ fn what_is_not_seen_is_in_no_list_no_count_and_not_near() {
             policy: None,
             group: None,
             ioc: None,
+            added_by: None,
+            offset: 0,
             sort: SortBy::Name,
             descending: false,
             cursor: None,

@@ -11,7 +11,7 @@ use archive::{
 use query::{AlignRequest, Alignment, Before, Cut, Operator, Request, Rows, Series, Span};
 use sample::{TimeRange, Timestamp};
 use served::{Archive, time};
-use service::{Ask, Budget, Carry, Code, Pattern, PvsWanted, Refusal, Rights};
+use service::{Ask, AuditWanted, Budget, Carry, Code, Pattern, PvsWanted, Refusal, Rights};
 
 use crate::served;
 
@@ -92,7 +92,7 @@ fn lists_leave_out_what_is_not_seen() {
 fn the_audit_tells_only_of_what_is_seen() {
     let archive = archive();
     let (all, few) = (ask(&archive), limited(&archive));
-    let of = |ask: &Ask, limit: usize| ask.audit(u64::MAX, limit).unwrap();
+    let of = |ask: &Ask, limit: usize| ask.audit(&AuditWanted::newest(limit)).unwrap().lines;
     let hidden: Vec<_> = of(&all, 1000).into_iter().filter(|line| is_hidden(&line.name)).collect();
     assert!(hidden.len() >= 3, "an alias, a deletion and a removal: {hidden:?}");
     let seen = of(&few, 1000);

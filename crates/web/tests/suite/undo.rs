@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use archive::{DataFate, Principal, PvId, Right};
 use serde_json::{Value, json};
-use service::{Ask, Budget, Code, Rights};
+use service::{Ask, AuditWanted, Budget, Code, Rights};
 
 use crate::served::{Answer, Archive};
 
@@ -112,7 +112,7 @@ fn who_may_give_an_order_may_take_it_back_and_nobody_else() {
     let removed = all.undoable().unwrap()[0].number;
     let numbers = |ask: &Ask| -> Vec<u64> { ask.undoable().unwrap().iter().map(|order| order.number).collect() };
     let refused = |ask: &Ask, number: u64| ask.undo(number).unwrap_err().code();
-    let audit = || all.audit(u64::MAX, 1).unwrap()[0].number;
+    let audit = || all.audit(&AuditWanted::newest(1)).unwrap().lines[0].number;
     let before = audit();
 
     let reader = ask(&archive, Rights::everywhere(Some(Right::Read)));
