@@ -46,6 +46,7 @@ const WEB: Tiers = &[
     &["stream"],
     &["form", "method", "peer", "process", "refusal"],
     &["bodies", "host", "url"],
+    &["slow"],
     &["browser", "listener", "needed"],
     &["config", "delivery", "ear", "tls"],
     &["door"],

@@ -129,7 +129,19 @@ export interface Status {
     head_bytes: number;
     head_samples: number;
     log_bytes: number;
-    places: { name: string; trouble: string | null; segments: number; bytes: number }[];
+    places: {
+      name: string;
+      trouble: string | null;
+      segments: number;
+      bytes: number;
+      /** Of the disk that it lies on; null where that cannot be told. */
+      free_bytes?: number | null;
+      disk_bytes?: number | null;
+    }[];
+    /** What retention took away in this run, and purges that are not done yet. */
+    expired_segments?: number;
+    expired_bytes?: number;
+    purging?: number;
     weeks: { week: string; state: string; segments: number; bytes: number; samples: number }[];
     work: { doing: string; key: string; bytes: number; bytes_total: number }[];
     scrub: { last_pass: string | null };
@@ -208,8 +220,31 @@ export interface Explanation {
 
 export interface NewPv {
   name: string;
-  method: "monitor" | "scan";
+  method?: "monitor" | "scan";
   period?: number;
+  policy?: string;
+  fields?: string[];
+}
+
+/** A PV that a list, a database of an IOC, or an export of the Archiver Appliance names. */
+export interface NamedPv {
+  line: number;
+  name: string;
+  status: "new" | "known" | "refused";
+  /** Why it is refused. */
+  message: string | null;
+  /** By which policy it would be archived. */
+  policy: string | null;
+  /** The Appliance had paused it. */
+  paused: boolean;
+  /** What adds it just so. */
+  pv: NewPv | null;
+}
+
+export interface NamesRead {
+  form: "list" | "database" | "appliance";
+  names: NamedPv[];
+  incomplete?: Missing[];
 }
 
 export interface AddResult {
@@ -494,6 +529,11 @@ export function getGaps(name: string, range: Range, signal: AbortSignal): Promis
 /** Why there is no data in a range, or not all. */
 export function getWhy(name: string, range: Range): Promise<Explanation> {
   return request(`${pvPath(name)}/explain?${rangeQuery(range)}`);
+}
+
+/** What a text names, and what adding it would do; nothing is changed. */
+export async function readNames(text: string): Promise<NamesRead> {
+  return (await (await postRaw("/names", text)).json()) as NamesRead;
 }
 
 export function addPvs(pvs: NewPv[]): Promise<{ pvs: AddResult[] }> {

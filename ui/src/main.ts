@@ -6,7 +6,7 @@
 //
 // Whoever runs the archiver has a page of their own: manage.ts with manage_add.ts, manage_parts.ts, manage_undo.ts, manage_cluster.ts,
 // sheet.ts, sheet_forms.ts, orders.ts, reports.ts, list.ts. What lists lack while nobody answers for a part of a cluster: missing.ts.
-// Its table is pv_table.ts with pv_rows.ts, pv_row.ts, pv_bulk.ts, pv_order.ts, pv_columns.ts, pv_facets.ts, its IOCs manage_iocs.ts, its audit manage_audit.ts. Of IOCs that are lost outage.ts and iocs.ts tell everywhere, of other nodes while the archiver is away elsewhere.ts.
+// Its table is pv_table.ts with pv_rows.ts, pv_row.ts, pv_bulk.ts, pv_order.ts, pv_columns.ts, pv_facets.ts, its IOCs manage_iocs.ts, its audit manage_audit.ts, disks manage_storage.ts. Of IOCs that are lost outage.ts and iocs.ts tell everywhere, of other nodes while the archiver is away elsewhere.ts.
 // What PVs had at a moment, and what changed since another: snapshot.ts with snapshot_rows.ts, snapshot_table.ts. When something held:
 // when.ts with condition.ts, clauses.ts, when_years.ts. Both ask by analysis.ts; part.ts says what of all this an address shows.
 // Rows that are no PV alone have source.ts and formula.ts, and the numbers between two cursors between.ts.

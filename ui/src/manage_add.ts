@@ -1,25 +1,18 @@
 // Adding PVs by a list, in three steps: the names, a check that changes nothing, then the first values.
 
-import { addPvs, faultText, pagePvs, type AddResult, type Missing, type NewPv } from "./api.ts";
+import { addPvs, faultText, post, readNames, type AddResult, type NamedPv, type NamesRead } from "./api.ts";
 import { counted, h } from "./dom.ts";
 import { Firsts } from "./firsts.ts";
-import { PATTERN_MAX, patternOf, readList, type ListLine } from "./list.ts";
+import { readList } from "./list.ts";
 import { missingNote } from "./missing.ts";
 import { give, removal } from "./orders.ts";
 import { addWords as words, commonWords, pvsText } from "./words.ts";
 
-/** The names of the archive are looked through in pages of so many. */
-const PAGE = 10_000;
 /** So many refused lines are told. */
 const TOLD = 200;
 
-interface Checked {
-  fresh: ListLine[];
-  known: ListLine[];
-  refused: ListLine[];
-  /** Of what the archive knows nobody could say this. */
-  missing: Missing[] | undefined;
-}
+/** Of each policy so many names are told. */
+const NAMES_TOLD = 3;
 
 export class AddPart {
   readonly element: HTMLElement;
@@ -38,7 +31,7 @@ export class AddPart {
   ) {
     const file = h("input", {
       type: "file",
-      accept: ".txt,.csv,.list,text/plain,text/csv",
+      accept: ".txt,.csv,.list,.db,.vdb,.template,.json,text/plain,text/csv,application/json",
       class: "unseen",
       "aria-label": words.file,
       change: () => void this.load(file.files?.[0]),
@@ -105,42 +98,27 @@ export class AddPart {
   /** Looks which lines are names, and which of them the archive knows. Nothing is changed. */
   private async check(): Promise<void> {
     this.firsts?.stop();
-    const lines = readList(this.text.value);
-    if (lines.length === 0)
+    const text = this.text.value;
+    if (text.trim() === "")
       return this.side.replaceChildren(steps(1), h("p", { class: "is-error", role: "alert" }, words.nothing));
     this.side.replaceChildren(steps(2), h("p", { class: "hint" }, words.checking));
     try {
-      const { known, missing } = await this.knownOf(lines.filter((line) => line.reason === null));
-      this.show({
-        missing,
-        fresh: lines.filter((line) => line.reason === null && !known.has(bare(line.name))),
-        known: lines.filter((line) => line.reason === null && known.has(bare(line.name))),
-        refused: lines.filter((line) => line.reason !== null),
-      });
+      const read = await readNames(text);
+      // What was typed meanwhile is not what was looked at.
+      if (this.text.value === text) this.show(read);
     } catch (error) {
       this.side.replaceChildren(steps(2), h("p", { class: "is-error", role: "alert" }, faultText(error)));
     }
   }
 
-  /** Which of the names the archive has: of few each is asked for, of many the whole list. */
-  private async knownOf(lines: ListLine[]): Promise<{ known: Set<string>; missing: Missing[] | undefined }> {
-    const wanted = new Set(lines.map((line) => bare(line.name)));
-    const known = new Set<string>();
-    let missing: Missing[] | undefined;
-    const pattern = patternOf([...wanted]);
-    const isShort = pattern.length < PATTERN_MAX;
-    for (let offset = 0, total = Infinity; offset < total; offset += PAGE) {
-      const page = await pagePvs({ match: isShort ? pattern : "", state: "any", offset, limit: PAGE });
-      total = page.total;
-      missing = page.incomplete;
-      for (const pv of page.pvs) if (wanted.has(pv.name)) known.add(pv.name);
-    }
-    return { known, missing };
-  }
-
-  private show({ fresh, known, refused, missing }: Checked): void {
+  private show({ form, names, incomplete }: NamesRead): void {
     const note = missingNote();
-    note.show(missing);
+    note.show(incomplete);
+    const of = (status: NamedPv["status"]) => names.filter((named) => named.status === status);
+    const [fresh, known, refused] = [of("new"), of("known"), of("refused")];
+    const repairs = new Map(
+      form === "list" ? readList(this.text.value).map((line) => [line.line, line.repair]) : [],
+    );
     const figure = (count: number, text: string, rest: string) =>
       h("div", { class: "figure" }, h("b", {}, counted(count)), h("span", {}, text), h("small", {}, rest));
     const archive = h(
@@ -151,25 +129,22 @@ export class AddPart {
     archive.disabled = fresh.length === 0;
     const bad = refused
       .slice(0, TOLD)
-      .map((line) =>
+      .map((named) =>
         h(
           "tr",
           {},
-          h("td", {}, words.line(line.line)),
-          h("th", { scope: "row" }, line.text),
-          h("td", {}, line.reason ?? ""),
-          h("td", {}, this.repair(line)),
+          h("td", {}, form === "appliance" ? words.entry(named.line) : words.line(named.line)),
+          h("th", { scope: "row" }, named.name),
+          h("td", {}, named.message ?? ""),
+          h("td", {}, this.repair(named.line, repairs.get(named.line) ?? null)),
         ),
       );
     const rest = refused.length - bad.length;
-    const scanned = fresh.filter((line) => line.method === "scan").length;
-    const how: [string, number][] = [
-      [words.byPolicies, fresh.length - scanned],
-      [words.givenScan, scanned],
-    ];
+    const paused = fresh.filter((named) => named.paused).length;
     this.side.replaceChildren(
       steps(2),
       note.element,
+      ...(form === "list" ? [] : [h("p", { class: "hint" }, words.readAs[form])]),
       h(
         "div",
         { class: "figures" },
@@ -182,45 +157,31 @@ export class AddPart {
         : []),
       ...(rest > 0 ? [h("p", { class: "hint" }, commonWords.andMore(rest))] : []),
       h("h3", {}, words.howHead),
-      h(
-        "table",
-        { class: "list" },
-        h(
-          "tbody",
-          {},
-          ...how
-            .filter(([, count]) => count > 0)
-            .map(([text, count]) =>
-              h("tr", {}, h("th", { scope: "row" }, text), h("td", { class: "num" }, pvsText(count))),
-            ),
-        ),
-      ),
+      h("table", { class: "list how-list" }, h("tbody", {}, ...howRows(fresh))),
+      ...(paused > 0 ? [h("p", { class: "hint" }, words.pausedThere(paused))] : []),
       h("p", { class: "actions" }, h("span", { class: "hint" }, words.then), archive),
     );
     archive.focus();
   }
 
   /** What can be mended of a line by a press. */
-  private repair(line: ListLine): Node {
-    if (line.repair === null) return document.createTextNode("");
-    const { repair } = line;
+  private repair(line: number, repair: string | null): Node {
+    if (repair === null) return document.createTextNode("");
     const click = () => {
       const lines = this.text.value.split("\n");
-      lines[line.line - 1] = repair;
+      lines[line - 1] = repair;
       this.text.value = lines.join("\n");
       void this.check();
     };
     return h("button", { type: "button", class: "link", click }, words.take(repair));
   }
 
-  private async archive(fresh: ListLine[]): Promise<void> {
+  private async archive(fresh: NamedPv[]): Promise<void> {
     this.side.replaceChildren(steps(3), h("p", { class: "hint" }, words.askingFor(fresh.length)));
     try {
-      const { pvs } = await addPvs(
-        fresh.map(({ name, method, period }): NewPv =>
-          method === "scan" ? { name, method, period: period! } : ({ name } as NewPv),
-        ),
-      );
+      const { pvs } = await addPvs(fresh.map(({ pv }) => pv!));
+      const paused = fresh.filter((named) => named.paused).map(({ name }) => bare(name));
+      if (paused.length > 0) await post("/pause", { pvs: paused });
       this.report(pvs);
       this.added();
     } catch (error) {
@@ -268,6 +229,31 @@ export class AddPart {
     }
     this.side.replaceChildren(...parts);
   }
+}
+
+/** How PVs would be archived: by which policy how many of them, and what was given for them. */
+function howRows(fresh: NamedPv[]): HTMLElement[] {
+  const kinds = new Map<string, string[]>();
+  for (const { name, policy, pv } of fresh) {
+    const kind =
+      pv?.method === "scan" ? words.givenScan : policy === null ? words.byNoPolicy : words.byPolicy(policy);
+    const names = kinds.get(kind);
+    if (names) names.push(name);
+    else kinds.set(kind, [name]);
+  }
+  return [...kinds].map(([kind, names]) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, kind),
+      h("td", { class: "num" }, pvsText(names.length)),
+      h(
+        "td",
+        { class: "faint" },
+        `${names.slice(0, NAMES_TOLD).join(", ")}${names.length > NAMES_TOLD ? " …" : ""}`,
+      ),
+    ),
+  );
 }
 
 function bare(name: string): string {

@@ -153,6 +153,7 @@ function knownTable(known: KnownIoc[], context: PartContext): Node[] {
         "th",
         { scope: "row" },
         h("a", { href: `manage?ioc=${encodeURIComponent(ioc.address)}` }, ioc.address),
+        h("small", { class: "advice" }, words.advice[advice]),
       ),
       h("td", { class: "num" }, counted(ioc.pvs)),
       h("td", { class: "num" }, counted(ioc.connected)),
@@ -161,7 +162,6 @@ function knownTable(known: KnownIoc[], context: PartContext): Node[] {
       h("td", { class: "num" }, ioc.circuits_lost === null ? "–" : counted(ioc.circuits_lost)),
       h("td", {}, restartsText(ioc, context)),
       h("td", {}, beaconText(ioc, context)),
-      h("td", { class: "advice" }, words.advice[advice]),
     );
   });
   const rest = known.length - rows.length;

@@ -1,11 +1,10 @@
-// The smaller parts of the page for whoever runs the archiver: reports, policies, what was removed, storage.
+// The smaller parts of the page for whoever runs the archiver: reports, policies, what was removed.
 
-import { appliance, faultText, getPolicies, getRemoved, getStatus, planPolicies, type Right } from "./api.ts";
+import { appliance, faultText, getPolicies, getRemoved, planPolicies, type Right } from "./api.ts";
 import { counted, h } from "./dom.ts";
 import { download, quoted } from "./file.ts";
 import { lackNote } from "./missing.ts";
 import type { Undoable } from "./orders.ts";
-import { problemsOf, storageOf, updatesOf } from "./overview.ts";
 import { REPORTS } from "./reports.ts";
 import type { Verb } from "./sheet_forms.ts";
 import { formatTime, type Zone } from "./time.ts";
@@ -278,20 +277,6 @@ export function removedPart(context: PartContext): HTMLElement {
           : []),
       ),
       table([...words.removedHeads, ...(may ? [words.restoreHead] : [])], rows, words.parts.removed),
-    ];
-  });
-}
-
-export function storagePart(context: PartContext): HTMLElement {
-  return asking(async () => {
-    const status = await getStatus();
-    const problems = problemsOf(status);
-    return [
-      h("h2", {}, words.parts.storage),
-      problems.length === 0
-        ? h("p", {}, words.nothingWrong)
-        : h("ul", { class: "problems" }, ...problems.map((text) => h("li", {}, text))),
-      h("div", { class: "columns" }, updatesOf(status, null), storageOf(status, context.zone)),
     ];
   });
 }

@@ -68,6 +68,30 @@ export async function getCosts(): Promise<Map<string, Cost>> {
   return costs;
 }
 
+/** The fewest PVs that take half of the bytes of a day, the costliest first, and how many bytes these and all take. */
+export interface Half {
+  names: string[];
+  bytes: number;
+  all: number;
+  /** How many PVs take any. */
+  pvs: number;
+}
+
+export function halfOf(costs: Map<string, Cost>): Half {
+  const taking = [...costs].flatMap(([name, { bytes }]) =>
+    bytes !== undefined && bytes > 0 ? [{ name, bytes }] : [],
+  );
+  taking.sort((a, b) => b.bytes - a.bytes || (a.name < b.name ? -1 : 1));
+  const all = taking.reduce((sum, { bytes }) => sum + bytes, 0);
+  const half: Half = { names: [], bytes: 0, all, pvs: taking.length };
+  for (const { name, bytes } of taking) {
+    if (half.bytes >= all / 2) break;
+    half.names.push(name);
+    half.bytes += bytes;
+  }
+  return half;
+}
+
 /** The Appliance's megabytes. */
 const MEGA = 1024 ** 2;
 

@@ -169,6 +169,13 @@ export class PvRows {
     this.news.changed();
   }
 
+  /** What each PV costs, as the archiver says it now. */
+  async newCosts(): Promise<Map<string, Cost>> {
+    this.costs = await getCosts();
+    this.costsAt = performance.now();
+    return this.costs;
+  }
+
   /** Asks for what is in sight again; it stays until the answer is there. */
   renew(first: number, last: number): void {
     if (this.isWhole) return void this.renewSorted();

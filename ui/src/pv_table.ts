@@ -1,6 +1,7 @@
 // The table of all PVs at /manage: only the rows in sight are there; some are marked, and the bar below orders over these.
 
 import { faultText, type Narrow, type Pv, type Right, type StateFilter, type Status } from "./api.ts";
+import { bytesText } from "./bytes.ts";
 import { h, setText } from "./dom.ts";
 import { download, quoted } from "./file.ts";
 import { readList } from "./list.ts";
@@ -8,7 +9,7 @@ import { missingNote } from "./missing.ts";
 import { Bulk } from "./pv_bulk.ts";
 import { ColumnChooser, gridOf, shownColumns } from "./pv_columns.ts";
 import { FacetBlocks } from "./pv_facets.ts";
-import { costOf, FALLING, isSortKey, type SortKey } from "./pv_order.ts";
+import { costOf, FALLING, halfOf, isSortKey, type SortKey } from "./pv_order.ts";
 import { rowOf } from "./pv_row.ts";
 import { PvRows } from "./pv_rows.ts";
 import type { Verb } from "./sheet_forms.ts";
@@ -74,6 +75,7 @@ export class PvTable {
   });
   private space = h("div", { class: "space-high", role: "presentation" });
   private shown = h("div", { class: "rows-shown", role: "rowgroup" });
+  private half = h("p", { class: "half-told", role: "status", hidden: true });
   private error = h("p", { class: "is-error", role: "alert", hidden: true });
   private head = h("div", { class: "table-row table-head", role: "row" });
   private heads = new Map<SortKey, HTMLElement>();
@@ -105,6 +107,11 @@ export class PvTable {
     this.scroller.append(h("div", { role: "rowgroup", class: "head-group" }, this.head), this.space);
     this.space.append(this.shown);
     const csv = h("button", { type: "button", click: () => void this.csv() }, commonWords.csv);
+    const half = h(
+      "button",
+      { type: "button", title: words.halfTitle, "data-show": "half", click: () => void this.markHalf() },
+      words.halfButton,
+    );
     this.element = h(
       "div",
       { class: "pvs-part" },
@@ -112,7 +119,17 @@ export class PvTable {
       h(
         "div",
         { class: "table-side" },
-        h("div", { class: "tools" }, this.search, this.facets.tokens, this.told, this.chooser.element, csv),
+        h(
+          "div",
+          { class: "tools" },
+          this.search,
+          this.facets.tokens,
+          this.told,
+          half,
+          this.chooser.element,
+          csv,
+        ),
+        this.half,
         this.error,
         this.missing.element,
         this.scroller,
@@ -265,7 +282,29 @@ export class PvTable {
     for (const name of names) this.marked.add(name);
   }
 
+  /** The fewest PVs that take half of the bytes are shown, the costliest first, and marked: a dead band for them saves most. */
+  private async markHalf(): Promise<void> {
+    try {
+      const half = halfOf(await this.rows.newCosts());
+      this.search.value = "";
+      this.narrow({
+        ...{ match: "", state: "any", narrow: {}, list: half.names },
+        sort: { key: "bytes", falls: true },
+      });
+      for (const name of half.names) this.marked.add(name);
+      const share = half.all > 0 ? half.bytes / half.all : 0;
+      const [bytes, all] = [bytesText(half.bytes), bytesText(half.all)];
+      setText(this.half, words.half(half.names.length, half.pvs, bytes, all, share));
+      this.half.hidden = false;
+      this.draw();
+      this.showBulk();
+    } catch (error) {
+      this.sayError(error);
+    }
+  }
+
   private narrow(change: Partial<Filter>): void {
+    this.half.hidden = true;
     Object.assign(this.filter, change);
     this.marked.clear();
     this.active = this.anchor = 0;

@@ -173,6 +173,12 @@ export const manageWords = {
     ["groups", "Groups"],
     ["added_by", "Added by"],
   ],
+  halfButton: "What makes half?",
+  halfTitle: "Mark the fewest PVs that take half of the bytes of a day, by the archiver’s storage report",
+  half: (count: number, pvs: number, bytes: string, all: string, share: number) =>
+    count === 0
+      ? "Nothing is on disk yet of which it is known what it takes a day."
+      : `${pvsText(count)} of ${pvs.toLocaleString("en")} take ${bytes} of ${all} a day, ${Math.round(share * 100)} %. They are marked: “Policy” gives them a dead band, and says before what it would have kept of their last day.`,
   columnsButton: "Columns",
   columnsLabel: "Which columns are shown",
   columnsFit: "As many as fit",
@@ -263,6 +269,33 @@ export const manageWords = {
     ];
   },
   unmarkTitle: "Mark none ( Esc )",
+} as const;
+
+/** Disks, slow questions, retention and backups. */
+export const storageWords = {
+  disks: "Disks",
+  diskHeads: ["Place", "Samples", "Free", "Disk", "Full"],
+  dataFolder: "data folder",
+  notKnown: "not known",
+  fullIn: (length: string) => `in ${length}`,
+  days: (days: number) => `${days.toLocaleString("en")} ${days === 1 ? "day" : "days"}`,
+  lessThanADay: "less than a day",
+  notInYears: "not within ten years",
+  growth: (bytes: string, from: string, to: string, isOpen: boolean) =>
+    isOpen
+      ? `By ${bytes} a day, as the week ${from} has brought until now; what is packed when it is over takes less. What retention takes away is not reckoned with.`
+      : `By ${bytes} a day, as ${from === to ? `the week ${from} has` : `the weeks ${from} to ${to} have`} brought. What retention takes away is not reckoned with.`,
+  noGrowth: "No week is on disk yet by which it could be told what comes a day.",
+  eachAsIfAll: "Each is told as if all of it stayed there.",
+  slow: "Slow questions of the last day",
+  slowHeads: ["Time", "Took", "Who", "What", "Rows"],
+  noneSlow: "None took 0.1 s since the archiver was started, or within a day.",
+  retention: "Retention",
+  retentionIs: (segments: number, bytes: string, purging: number) =>
+    `[retention] of the config file says how long what is kept; without it all is kept. ${segments === 0 ? "Nothing was taken away in this run." : `${segments.toLocaleString("en")} segments with ${bytes} were taken away in this run, each with a line of the audit (“expired”).`}${purging > 0 ? ` ${purging.toLocaleString("en")} purges are under way.` : ""}`,
+  backups: "Backups",
+  backupsAre:
+    "The archiver is not told of backups: they are made beside it. “pvark backup --data DIR --to FOLDER --verify” makes one, reads it back and says whether it is whole; run it daily, and let whoever runs it watch that it ends with 0.",
 } as const;
 
 /** The audit. */
@@ -391,7 +424,7 @@ export const iocWords = {
   allHead: "IOCs",
   allHeads: [
     ...[
-      "IOC",
+      "IOC, and what to do",
       "PVs",
       "Connected",
       "Lost",
@@ -399,7 +432,6 @@ export const iocWords = {
       "Circuits lost",
       "Restarts",
       "Last beacon",
-      "What to do",
     ],
   ],
   moreIocs: (rest: number) => `and ${rest.toLocaleString("en")} more: “pvark iocs” lists them all`,
@@ -557,7 +589,8 @@ export const addWords = {
   file: "File",
   clear: "Clear",
   check: "Check",
-  begin: "Paste a list or drop a file, then Check: nothing is changed before you say so.",
+  begin:
+    "Paste a list or drop a file, then Check: nothing is changed before you say so. A database of an IOC (.db) and what the Archiver Appliance’s exportConfig gives are read as well.",
   checking: "looking which of them the archive knows …",
   nothing: "There is no name in the list.",
   steps: ["Names", "Check", "First values"],
@@ -569,8 +602,16 @@ export const addWords = {
   refusedRest: "told below",
   refusedHead: "Refused",
   howHead: "How they are archived",
-  byPolicies: "by the policy that fits the name",
-  givenScan: "given in the list: the newest value every so many seconds",
+  byPolicy: (policy: string) => `by the policy ${policy}, which fits the name`,
+  byNoPolicy: "every change: no policy fits the name",
+  readAs: {
+    database: "Read as a database of an IOC: its records, and their aliases.",
+    appliance: "Read as an export of the Archiver Appliance: how it took samples is taken over.",
+  },
+  entry: (entry: number) => `entry ${entry.toLocaleString("en")}`,
+  pausedThere: (count: number) =>
+    `${pvsText(count)} ${count === 1 ? "was" : "were"} paused there, and will be here.`,
+  givenScan: "as given: the newest value every so many seconds",
   then: "Then: progress until each has its first value.",
   line: (line: number) => `line ${line.toLocaleString("en")}`,
   take: (text: string) => `Take ${text}`,

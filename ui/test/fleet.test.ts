@@ -2,14 +2,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Pv } from "../src/api.ts";
+import type { Pv, Status } from "../src/api.ts";
 import { kept, readBand } from "../src/deadband.ts";
 import { noSamples } from "../src/decode.ts";
 import { momentOf } from "../src/exact.ts";
 import { colourAt, extent } from "../src/heat.ts";
 import { adviceOf, grouped, type KnownIoc } from "../src/iocs.ts";
 import { inParts, PATTERN_MAX, patternOf } from "../src/list.ts";
-import { askedOrder, costOf, inOrder, rateText } from "../src/pv_order.ts";
+import { beginOfWeek, daysLeft, growthOf } from "../src/manage_storage.ts";
+import { askedOrder, costOf, halfOf, inOrder, rateText } from "../src/pv_order.ts";
 import { Renewal } from "../src/renewal.ts";
 import { SvgContext } from "../src/svg.ts";
 import { inTurn, TILES_MAX, TURN_SECONDS, type TileOf } from "../src/wall.ts";
@@ -52,6 +53,52 @@ test("of an IOC it is said what to do, by its circuit, its beacons and what is l
   assert.equal(told({ restarts: 3 }), "flapping");
   assert.equal(told({ last_beacon: at(900) }), "unheard");
   assert.equal(told({ protocols: ["pva"], last_beacon: null }), "well");
+});
+
+test("half of the bytes is made by the fewest PVs, the costliest first", () => {
+  const costs = new Map([
+    ...([
+      ["A", { bytes: 10 }],
+      ["B", { bytes: 40 }],
+      ["C", { bytes: 25 }],
+    ] as const),
+    ...([
+      ["D", { rate: 9 }],
+      ["E", { bytes: 25 }],
+      ["F", { bytes: 0 }],
+    ] as const),
+  ]);
+  assert.deepEqual(halfOf(costs), { names: ["B", "C"], bytes: 65, all: 100, pvs: 4 });
+  assert.deepEqual(halfOf(new Map()), { names: [], bytes: 0, all: 0, pvs: 0 });
+});
+
+test("a disk is full when what comes a day has filled what is free, told by the last full weeks", () => {
+  assert.equal(new Date(beginOfWeek("2026-W47") * 1000).toISOString(), "2026-11-16T00:00:00.000Z");
+  assert.equal(new Date(beginOfWeek("2026-W01") * 1000).toISOString(), "2025-12-29T00:00:00.000Z");
+  const week = (week: string, state: string, bytes: number) => ({
+    week,
+    state,
+    bytes,
+    segments: 1,
+    samples: 1,
+  });
+  const told = (...weeks: ReturnType<typeof week>[]) =>
+    growthOf({ store: { weeks } as unknown as Status["store"] }, beginOfWeek("2026-W47") + 2 * 86_400);
+  const full = told(
+    week("2026-W45", "sealed", 7e6),
+    week("2026-W46", "sealing", 21e6),
+    week("2026-W47", "open", 9e9),
+  );
+  assert.deepEqual(full, { bytesADay: 2e6, from: "2026-W45", to: "2026-W46", isOpen: false });
+  const gap = told(week("2026-W44", "sealed", 7e6), week("2026-W46", "sealed", 14e6));
+  assert.equal(gap!.bytesADay, 1e6, "a week without samples is a week");
+  assert.deepEqual(told(week("2026-W47", "open", 4e6)), {
+    ...{ bytesADay: 2e6, from: "2026-W47", to: "2026-W47", isOpen: true },
+  });
+  assert.equal(told(), null);
+  assert.equal(daysLeft(10e6, full), 5);
+  assert.equal(daysLeft(null, full), null);
+  assert.equal(daysLeft(10e6, null), null);
 });
 
 test("rates have as many digits as are read", () => {

@@ -454,10 +454,67 @@ const costs: Journey = async ({ page, act }) => {
     assert.ok(tries < 100, "as it was");
     await page.waitForTimeout(100);
   }
+  await half(page, act);
   await page.goto(`${base}manage?part=policies`);
   await page.getByRole("button", { name: "What would the file change now?" }).click();
   await page.getByText(/It would change/).waitFor();
 };
+
+/** The fewest PVs that take half of the bytes are marked, with the figures of the store; a dead band for them is applied and taken back. */
+async function half(page: Page, act: Walk["act"]): Promise<void> {
+  type Row = { pvName: string; storageRate_MBperday: string };
+  const report = async () =>
+    (await (await page.request.get(`${base}mgmt/bpl/getStorageRateReport?limit=20000`)).json()) as Row[];
+  await page.goto(`${base}manage`);
+  await page.locator(".table-row[data-pv]").first().waitFor();
+  await act("what makes half", () => page.getByRole("button", { name: "What makes half?" }).click());
+  const told = await page.locator(".half-told").innerText();
+  const rows = (await report())
+    .map((row) => ({ name: row.pvName, bytes: Number(row.storageRate_MBperday) * 1024 ** 2 }))
+    .filter((row) => row.bytes > 0)
+    .sort((a, b) => b.bytes - a.bytes);
+  const all = rows.reduce((sum, { bytes }) => sum + bytes, 0);
+  const names: string[] = [];
+  for (let sum = 0; sum < all / 2; sum += rows[names.length - 1]!.bytes) names.push(rows[names.length]!.name);
+  const [, count, pvs] = /^([\d,]+) PVs? of ([\d,]+) take/.exec(told) ?? [];
+  assert.deepEqual([Number(count), Number(pvs)], [names.length, rows.length], told);
+  const size = (text: string, unit: string) =>
+    Number(text) * { B: 1, kB: 1e3, MB: 1e6, GB: 1e9 }[unit as "kB"]!;
+  const [, part, unit, whole, wholeUnit] = /take ([\d.]+) (\w+) of ([\d.]+) (\w+) a day/.exec(told) ?? [];
+  const taken = rows.slice(0, names.length).reduce((sum, { bytes }) => sum + bytes, 0);
+  for (const [shown, store] of [
+    [size(part!, unit!), taken],
+    [size(whole!, wholeUnit!), all],
+  ] as const)
+    assert.ok(Math.abs(shown / store - 1) < 0.05, `${told}: ${shown} against ${store} of the store`);
+  await page.locator(".bulk b").getByText(`${count} of ${count} marked`).waitFor();
+  await act("Policy", () => page.locator('[data-verb="policy"]').click());
+  const sheet = page.locator("#sheet-dialog");
+  await sheet.locator("select").selectOption("monitor");
+  await sheet.getByLabel("Dead band, as 0.5 or 5%").fill("1e9");
+  await act("what would it have kept", () =>
+    sheet.getByRole("button", { name: "What would it have kept?" }).click(),
+  );
+  await sheet.getByText(/samples of the last day it would have kept .*: \d+ % less/).waitFor();
+  await act("apply", () => sheet.getByRole("button", { name: /^Policy of/ }).click());
+  await page.locator(".said-bar").getByText("archived another way now.").waitFor();
+  const bands = () =>
+    Promise.all(
+      names.map(async (name) => {
+        const path = `${base}api/v1/pvs/${encodeURIComponent(name)}`;
+        const { sampling } = (await (await page.request.get(path)).json()) as {
+          sampling: { deadband: string | null };
+        };
+        return Number(sampling.deadband) === 1e9;
+      }),
+    );
+  assert.ok((await bands()).every(Boolean), "each of them has the dead band");
+  await act("Undo", () => page.locator(".undo-order").click());
+  for (let tries = 0; (await bands()).some(Boolean); tries++) {
+    assert.ok(tries < 100, "as they were");
+    await page.waitForTimeout(100);
+  }
+}
 
 /** Opens an address of the Appliance's pages, which leads to one of ours. */
 async function gotoOld(page: Page, old: string): Promise<void> {

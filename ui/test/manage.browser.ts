@@ -316,6 +316,53 @@ test("a list is checked before anything changes, wrong lines are named and mende
   await page.getByText("All 4,977 have a first value.").waitFor();
 });
 
+test("a database of an IOC is read: what has an open macro is refused, and each policy says which PVs it takes", async () => {
+  await page.goto(`${base}manage?part=add`);
+  const db =
+    'record(ai, "LAB:NEW1") {\n  field(DESC, "x")\n}\nrecord(ai, "VAC:NEW") {}\nrecord(ai, "$(P)X") {}\nrecord(bo, "LAB:TEMP1") {}\nrecord(bo, "XX:NEW") {}\n';
+  await paste(page, ".add-names textarea", db);
+  await page.getByText("Read as a database of an IOC: its records, and their aliases.").waitFor();
+  assert.deepEqual(await page.locator(".figure b").allInnerTexts(), ["3", "1", "1"]);
+  await page.getByRole("row", { name: "line 3 $(P)X it has a macro that is not resolved" }).waitFor();
+  await page.getByRole("row", { name: "by the policy slow, which fits the name 1 PV LAB:NEW1" }).waitFor();
+  await page.getByRole("row", { name: "by the policy vacuum, which fits the name 1 PV VAC:NEW" }).waitFor();
+  await page.getByRole("row", { name: "every change: no policy fits the name 1 PV XX:NEW" }).waitFor();
+  await page.getByRole("button", { name: "Archive 3 PVs" }).click();
+  await page.getByText("3 PVs are asked for.").waitFor();
+  assert.deepEqual(server.given.slice(-3), [{ name: "LAB:NEW1" }, { name: "VAC:NEW" }, { name: "XX:NEW" }]);
+});
+
+test("an export of the Archiver Appliance is taken over with its settings, and what was paused is", async () => {
+  await page.goto(`${base}manage?part=add`);
+  const entries = [
+    { pvName: "AA:1", samplingMethod: "SCAN", samplingPeriod: "10" },
+    { pvName: "AA:2", samplingPeriod: "2", paused: "true" },
+  ];
+  await page.locator(".add-names textarea").fill(JSON.stringify(entries));
+  await page.getByRole("button", { name: "Check" }).click();
+  await page.getByText("1 PV was paused there, and will be here.").waitFor();
+  await page.getByRole("button", { name: "Archive 2 PVs" }).click();
+  await page.getByText("2 PVs are asked for.").waitFor();
+  assert.deepEqual(server.given.slice(-2), [
+    { name: "AA:1", method: "scan", period: 10 },
+    { name: "AA:2", method: "scan", period: 2 },
+  ]);
+  assert.equal(state("AA:2"), "paused");
+  assert.notEqual(state("AA:1"), "paused");
+});
+
+test("the fewest PVs that make half of the bytes are marked, with what they and all take", async () => {
+  await page.goto(`${base}manage?match=LAB`);
+  await row("LAB:TEMP1").waitFor();
+  await page.getByRole("button", { name: "What makes half?" }).click();
+  await page
+    .locator(".half-told")
+    .getByText(/^1 PV of 15 take 6\.91 MB of 12\.\d MB a day, 5\d %/)
+    .waitFor();
+  await row("SR:CURRENT").waitFor();
+  await page.locator(".bulk b").getByText("1 of 1 marked").waitFor();
+});
+
 test("an old address of the Archiver Appliance leads to the part that answers it, and says so", async () => {
   await page.goto(`${base}manage?came=reports.html`);
   await page.getByText("You came from the Archiver Appliance’s page reports.html: this is it.").waitFor();
@@ -340,6 +387,23 @@ test("each IOC is shown with its circuit, restarts and last beacon, and with wha
     .waitFor();
   await lost.getByRole("link").click();
   await page.locator(".told").getByText("8 PVs").waitFor();
+});
+
+test("storage says when each disk is full and by what, which questions were slow, and what to do about backups", async () => {
+  await page.goto(`${base}manage?part=storage`);
+  const folder = page.locator('[data-place=""]');
+  await folder.getByText("3.00 GB").waitFor();
+  await folder.getByText("in 700 days").waitFor();
+  await page.getByText(/By 4\.29 MB a day, as the week 2026-W46 has brought/).waitFor();
+  await page.locator('[data-place="long"]').getByText("/mnt/lts is not mounted").waitFor();
+  await page
+    .getByRole("row", { name: /2\.5 s oidc:ana GET \/api\/v1\/pvs\/SR:CURRENT\/samples from=-1y/ })
+    .waitFor();
+  await page.getByText("pvark backup --data DIR --to FOLDER --verify").waitFor();
+  server.me = somebody("ldap", "ana", "read", WAYS);
+  await page.reload();
+  await folder.waitFor();
+  assert.equal(await page.getByText("Slow questions").count(), 0, "questions of others are not for readers");
 });
 
 test("the audit is found by PV, by who and by what was done, goes on to older lines, and the link opens the same", async () => {

@@ -30,6 +30,7 @@ import {
 } from "./computed.ts";
 import { Memos } from "./memos.ts";
 import { Orders, type Step } from "./orders.ts";
+import { readList } from "../src/list.ts";
 import { FIRST, fixturePvs, type FixtureGap, type FixturePv } from "./pvs.ts";
 
 /** The server steps over samples of a range that has more than this, to answer for years in no time. */
@@ -52,6 +53,12 @@ const SENTENCES: Record<string, string> = {
 
 const COMPUTED = ["at", "diff", "view", "when", "formula", "stats", "samples", "xy", "histogram", "fft"];
 
+const SLOW = [
+  {
+    ...{ time: "2026-11-20T08:30:00.000000000Z", seconds: 2.5, who: "oidc:ana", rows: null },
+    what: "GET /api/v1/pvs/SR:CURRENT/samples from=-1y",
+  },
+];
 const POLICIES = [
   { name: "vacuum", match: ["VAC:*"], settings: "every change, dead band 1%", pvs: 1 },
   { name: "slow", match: ["~^LAB:"], settings: "scan every 10 s", pvs: 5 },
@@ -431,7 +438,7 @@ export class TestServer {
     const isPlan = url.searchParams.get("plan") === "true";
     const isSwitch = noun === "pause" || noun === "resume";
     const isOrder =
-      (isPost && (isSwitch || ["pvs", "undo", "notes", "views"].includes(noun!))) ||
+      (isPost && (isSwitch || ["pvs", "names", "undo", "notes", "views"].includes(noun!))) ||
       ["PUT", "DELETE"].includes(request.method!);
     const isLast =
       noun === "remove" ||
@@ -452,6 +459,8 @@ export class TestServer {
       return send(response, 200, undone);
     }
     if (noun === "removed") return send(response, 200, this.removedList());
+    if (noun === "names") return send(response, 200, this.readNames(await textOf(request)));
+    if (noun === "slow") return send(response, 200, { slow: SLOW });
     if (noun === "iocs") return send(response, 200, { iocs: this.iocs() });
     if (noun === "audit") return send(response, 200, this.auditOf(url));
     if (noun === "policies" && name === "plan") return send(response, 200, PLAN);
@@ -750,7 +759,7 @@ export class TestServer {
       store: {
         ...{ head_bytes: 1_234_567, head_samples: 4321, log_bytes: 999 },
         places: [
-          { name: "", trouble: null, segments: 3, bytes: 41_000_000 },
+          { name: "", trouble: null, segments: 3, bytes: 41_000_000, free_bytes: 3e9, disk_bytes: 9e9 },
           { name: "long", trouble: "/mnt/lts is not mounted", segments: 0, bytes: 0 },
         ],
         weeks: [
@@ -854,6 +863,48 @@ export class TestServer {
       next: begin + limit < found.length ? String(begin + limit) : null,
       pvs: found.slice(begin, begin + limit).map(row),
       ...(this.missing.length > 0 ? { incomplete: this.missing } : {}),
+    };
+  }
+
+  /** What a text names: a list, records of a database, or entries of an export. */
+  private readNames(text: string): object {
+    const form = /^\s*[[{]/.test(text) ? "appliance" : /^\s*record\s*\(/m.test(text) ? "database" : "list";
+    type Given = {
+      line: number;
+      name: string;
+      period?: number | null;
+      paused?: boolean;
+      reason?: string | null;
+    };
+    const given: Given[] =
+      form === "list"
+        ? readList(text)
+        : form === "database"
+          ? [...text.matchAll(/record\s*\(\s*\w+\s*,\s*"([^"]+)"/g)].map(([, name], i) => ({
+              ...{ line: i + 1, name: name! },
+              reason: name!.includes("$(") ? "it has a macro that is not resolved" : null,
+            }))
+          : (JSON.parse(text) as { pvName: string; samplingPeriod?: string; paused?: string }[]).map(
+              (entry, i) => ({
+                ...{ line: i + 1, name: entry.pvName, paused: entry.paused === "true" },
+                period: entry.samplingPeriod ? Number(entry.samplingPeriod) : null,
+              }),
+            );
+    const names = given.map(({ line, name, period = null, paused = false, reason = null }) => {
+      const bare = name.replace(/^(ca|pva):\/\//, "");
+      const isKnown = this.pvs.some((pv) => pv.name === bare);
+      const method = period === null ? {} : { method: "scan", period };
+      return {
+        ...{ line, name, status: reason !== null ? "refused" : isKnown ? "known" : "new", message: reason },
+        ...{ policy: knownOfPv({ ...fixturePvs()[1]!, name: bare }).policy, paused },
+        pv: reason !== null ? null : { name, ...method },
+      };
+    });
+    return {
+      form,
+      total: names.length,
+      ...(this.missing.length > 0 ? { incomplete: this.missing } : {}),
+      names,
     };
   }
 

@@ -18,6 +18,7 @@ use crate::{
     door::Doors,
     metrics::Metrics,
     needed::Needed,
+    slow::Slow,
 };
 
 pub(crate) struct App {
@@ -35,6 +36,8 @@ pub(crate) struct App {
     /// What all answers of one principal take together.
     pub(crate) shares: Shares,
     pub(crate) metrics: Arc<Metrics>,
+    /// Which requests took long.
+    pub(crate) slow: Arc<Slow>,
     /// What a request needs, by the table of URLs.
     pub(crate) needed: fn(&str, &str) -> Result<Needed, String>,
     /// What the Appliance's scripts have set.

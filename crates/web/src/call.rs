@@ -29,6 +29,7 @@ use crate::{
     host::Scheme,
     peer::{Client, Peer, RequestNumber},
     refusal::{Code, Refusal},
+    slow::Stopwatch,
     url::Params,
 };
 
@@ -56,6 +57,8 @@ pub(crate) struct Call {
     pub(crate) asked: Arc<RequestLine>,
     /// What is asked of the service by it.
     pub(crate) ask: Ask,
+    /// How long it takes.
+    pub(crate) watch: Arc<Stopwatch>,
 }
 
 impl Call {
@@ -112,6 +115,12 @@ impl Call {
         frame: Frame,
         rows: impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static,
     ) -> Answer {
+        let watch = Arc::clone(&self.watch);
+        let rows = rows.inspect(move |row| {
+            if matches!(row, Ok(Some(_))) {
+                watch.count_row();
+            }
+        });
         self.chunks(JSON, json_rows(&self.ask, frame, rows))
     }
 
@@ -123,6 +132,12 @@ impl Call {
         rows: impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static,
         put: impl FnMut(&mut Vec<u8>, R) -> Result<(), Refusal> + Send + 'static,
     ) -> Answer {
+        let watch = Arc::clone(&self.watch);
+        let rows = rows.inspect(move |row| {
+            if matches!(row, Ok(Some(_))) {
+                watch.count_row();
+            }
+        });
         self.chunks(content_type, list(&self.ask, frame, rows, put))
     }
 
@@ -152,6 +167,9 @@ impl Call {
         T: Into<Chunk> + 'static,
         E: Display + Into<Refusal> + Send + 'static,
     {
+        // It is answered when the last chunk is made.
+        let watch = Arc::clone(&self.watch);
+        let chunks = chunks.inspect(move |_| _ = &watch);
         answer::chunks(&self.app.delivery, content_type, chunks)
     }
 }

@@ -45,6 +45,7 @@ use crate::{
     peer::{AnsweredBy, Peer, RequestNumber},
     refusal::{Code, Refusal, refused},
     routes::{LISTS, ROUTES, Route, WHOLE_LISTS, refuse_cross_site},
+    slow::{self, Stopwatch},
     ui,
     url::{Params, tidy},
 };
@@ -362,8 +363,10 @@ fn call(
     let ask = Ask::new(Arc::clone(&app.service), principal.clone(), lease, is_gone)
         .with_rights(auth::rights(&asker))
         .wanting(right.unwrap_or(Right::Read));
+    let what = slow::what(parts.method.as_str(), &url_path, &query);
+    let watch = Stopwatch::begin(&app.slow, now(), principal.established().to_owned(), what);
     let headers = parts.headers;
-    Call { app, path, url_path, query, headers, body, scheme, asker, principal, origin, asked, ask }
+    Call { app, path, url_path, query, headers, body, scheme, asker, principal, origin, asked, ask, watch }
 }
 
 /// A turn for a request whose body is long, so that many of them leave processors to others.

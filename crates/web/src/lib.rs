@@ -14,7 +14,7 @@
 //!   api/       /api/v1          appliance/   the URLs of the Archiver Appliance
 //!   formats/   batches ──► JSON, CSV, Arrow, protobuf lines, chunk by chunk
 //!   bodies     bodies in JSON, value by value
-//!   metrics    /metrics         ui           the web page
+//!   metrics    /metrics         ui           the web page         slow    which requests took long
 //! ```
 //!
 //! Handlers are plain functions that may block. Long answers are iterators of chunks: rows that are read a little ahead and made into
@@ -47,6 +47,7 @@ mod process;
 mod refusal;
 mod routes;
 mod server;
+mod slow;
 mod stream;
 mod tls;
 mod ui;

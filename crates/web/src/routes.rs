@@ -7,8 +7,8 @@ use axum::http::request::Parts;
 use crate::{
     api::{
         aligned, at, bins, cluster, computed, deletions, diff, explain, exports, fft, gaps, groups, histogram, import,
-        import_lines, iocs, ledger, live, login, many, memos, policies, pvs, removals, roster, samples, status, tokens,
-        undo, view, when, xy,
+        import_lines, iocs, ledger, live, login, many, memos, names, policies, pvs, removals, roster, samples, slow,
+        status, tokens, undo, view, when, xy,
     },
     appliance::{
         aliases, changes, configuration, details, engine, flags, losses, manage, measures, rates, reports, retrieval,
@@ -106,6 +106,7 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/api/v1/status", "How the archiver fares", status::show),
     get("/api/v1/pvs", "PVs whose names match, a page at a time", pvs::list),
     post("/api/v1/pvs", Operate, "Archive PVs", pvs::add),
+    post("/api/v1/names", Operate, "Which PVs a list, a .db file or an export of the Appliance names", names::read),
     get("/api/v1/iocs", "The IOCs of the PVs, and how the connections to them fare", iocs::list),
     get("/api/v1/pvs/{pv}", "Everything about one PV but its samples", pvs::show),
     delete("/api/v1/pvs/{pv}", "Take a PV out of the archive, with or without its data", removals::remove),
@@ -193,6 +194,7 @@ pub(crate) static ROUTES: &[Route] = &[
     put("/api/v1/views/{number}", Operate, "Save a view anew", memos::change_view),
     Route { right: Some(Operate), ..delete("/api/v1/views/{number}", "Take a saved view away", memos::remove_view) },
     get("/api/v1/audit", "Who changed what is in the archive, the newest first", roster::audit),
+    Route { right: Some(Operate), ..get("/api/v1/slow", "The requests of the last day that took longest", slow::list) },
     get("/api/v1/cluster", "The nodes that record together, and what each has", cluster::show),
     post(
         "/api/v1/cluster/shards/{shard}/move",

@@ -136,6 +136,7 @@ impl Serve {
             access,
             shares,
             metrics,
+            slow: Arc::default(),
             needed,
             flags,
             stopping,

@@ -381,3 +381,30 @@ fn names_that_are_ours_or_mean_folders_are_refused_wherever_they_come_in() {
     }
     assert_eq!(total(), before);
 }
+
+#[test]
+fn names_of_a_database_are_read_with_what_adding_them_would_do() {
+    let archive = Archive::with_history();
+    let db = "record(ai, \"T:DOUBLE\") {}\nrecord(ai, \"N:1\") { field(DESC, \"new\") alias(\"N:2\") }\nrecord(ai, \"$(P)X\") {}\n";
+    let answer = archive.post("/api/v1/names", "text/plain", db.as_bytes());
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let told = answer.json();
+    assert_eq!((&told["form"], &told["total"]), (&json!("database"), &json!(4)));
+    let rows: Vec<_> =
+        told["names"].as_array().unwrap().iter().map(|row| (&row["line"], &row["name"], &row["status"])).collect();
+    let expected = json!([[1, "T:DOUBLE", "known"], [2, "N:1", "new"], [2, "N:2", "new"], [3, "$(P)X", "refused"]]);
+    assert_eq!(serde_json::to_value(&rows).unwrap(), expected);
+    assert!(told["names"][3]["message"].as_str().unwrap().contains("macro that is not resolved"));
+    assert_eq!(archive.get("/api/v1/pvs/N:1").status, 404, "nothing is added by it");
+    let export = r#"[{"pvName":"N:3","samplingMethod":"SCAN","samplingPeriod":"2.5","paused":"true"}]"#;
+    let row = archive.post("/api/v1/names", "application/json", export.as_bytes()).json()["names"][0].clone();
+    assert_eq!(
+        (&row["pv"], &row["paused"]),
+        (&json!({ "name": "N:3", "method": "scan", "period": 2.5 }), &json!(true))
+    );
+    let body = json!({ "pvs": [row["pv"]] }).to_string();
+    assert_eq!(archive.post("/api/v1/pvs", "application/json", body.as_bytes()).json()["pvs"][0]["status"], "added");
+    assert_eq!(archive.get("/api/v1/pvs/N:3").json()["period"], 2.5, "with the settings of the export");
+    let empty = archive.post("/api/v1/names", "text/plain", b" \n");
+    assert!(empty.status == 400 && empty.text().contains("the body is empty"));
+}
