@@ -1,10 +1,9 @@
 // Bundles the page into dist/: a script, the parts of it that come when they are needed, and a style sheet, whose names change with their content so that browsers may keep
 // them for ever, and the index.html that names them. Each lies there in gzip, too, as it is sent.
 import { build } from "esbuild";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { gzipSync } from "node:zlib";
-import ts from "typescript";
 
 const here = new URL(".", import.meta.url).pathname;
 const dist = `${here}dist`;
@@ -12,57 +11,7 @@ const dist = `${here}dist`;
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist);
 
-/**
- * Every text stands in words.ts, but no part of the page needs those of the others: each declaration of that file becomes a module of its
- * own, so that the texts of what comes later come with it.
- */
-const wordsApart = {
-  name: "words-apart",
-  async setup({ onLoad, onResolve }) {
-    const path = `${here}src/words.ts`;
-    const { statements } = ts.createSourceFile(
-      path,
-      await readFile(path, "utf8"),
-      ts.ScriptTarget.Latest,
-      true,
-    );
-    const types = [];
-    const made = new Map();
-    for (const statement of statements) {
-      const text = statement.getText();
-      if (ts.isVariableStatement(statement) || ts.isFunctionDeclaration(statement))
-        for (const { name } of statement.declarationList?.declarations ?? [statement])
-          made.set(name.text, text.replace(/^(?!export )/, "export "));
-      else types.push(text);
-    }
-    onLoad({ filter: /\/src\/\w+\.ts$/ }, async ({ path }) => {
-      const apart = (_, names) =>
-        names
-          .split(",")
-          .filter((name) => name.trim() !== "")
-          .map((name) => `import {${name.replace(/\s+/g, " ")}} from "words:${/\w+/.exec(name)[0]}";`)
-          .join(" ");
-      const text = await readFile(path, "utf8");
-      return { contents: text.replace(/import \{([^}]*)\} from "\.\/words\.ts";/, apart), loader: "ts" };
-    });
-    onResolve({ filter: /^words:/ }, ({ path }) => ({
-      path: path.slice("words:".length),
-      namespace: "words",
-    }));
-    onLoad({ filter: /./, namespace: "words" }, ({ path }) => {
-      const text = made.get(path);
-      if (text === undefined) throw new Error(`words.ts has no ${path}`);
-      const others = [...made.keys()].filter(
-        (name) => name !== path && new RegExp(`\\b${name}\\b`).test(text),
-      );
-      const imports = others.map((name) => `import { ${name} } from "words:${name}";`);
-      return { contents: [...imports, ...types, text].join("\n"), loader: "ts", resolveDir: here };
-    });
-  },
-};
-
 const result = await build({
-  plugins: [wordsApart],
   entryPoints: { app: `${here}src/main.ts` },
   outdir: `${dist}/assets`,
   entryNames: "[name]-[hash]",
@@ -80,8 +29,13 @@ const result = await build({
 
 /** A page with its texts, each of which it names as {{group.text}}. */
 async function worded(path) {
+  const folder = `${here}src/words`;
+  const files = await readdir(folder);
   const made = await build({
-    entryPoints: [`${here}src/words.ts`],
+    stdin: {
+      contents: files.map((file) => `export * from "./${file}";`).join("\n"),
+      resolveDir: folder,
+    },
     bundle: true,
     format: "esm",
     write: false,
@@ -89,7 +43,7 @@ async function worded(path) {
   const words = await import(`data:text/javascript,${encodeURIComponent(made.outputFiles[0].text)}`);
   return (await readFile(path, "utf8")).replace(/\{\{([\w.]+)\}\}/g, (_, name) => {
     const text = name.split(".").reduce((part, key) => part?.[key], words);
-    if (typeof text !== "string") throw new Error(`${path} has the text ${name}, which words.ts has not`);
+    if (typeof text !== "string") throw new Error(`${path} has the text ${name}, which src/words/ has not`);
     return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
   });
 }

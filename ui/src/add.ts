@@ -4,7 +4,8 @@ import { addPvs, faultText, getPv, type AddResult, type NewPv } from "./api.ts";
 import { byId, counted, h, setText } from "./dom.ts";
 import { Firsts } from "./firsts.ts";
 import { readNames } from "./names.ts";
-import { archiveWords as words, commonWords } from "./words.ts";
+import { archiveWords as words } from "./words/archive.ts";
+import { commonWords } from "./words/common.ts";
 
 /** Of so many new PVs each has a line of its own; the dialog asks for each, so often, until an IOC has answered. */
 const FOLLOWED_MAX = 20;

@@ -3,7 +3,7 @@
 import { ApiError, isAbort, post, type Json, type Metadata, type WireGap, postRaw } from "./api.ts";
 import type { Range } from "./state.ts";
 import { iso } from "./time.ts";
-import { answerWords as words } from "./words.ts";
+import { answerWords as words } from "./words/answer.ts";
 
 /** PVs as a list of names, or all that fit a pattern. */
 export type Asked = { names: string[] } | { match: string };

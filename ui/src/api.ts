@@ -3,7 +3,7 @@
 import { patternOf } from "./list.ts";
 import { iso, isoOf, type Instant } from "./time.ts";
 import type { Range } from "./state.ts";
-import { answerWords as words } from "./words.ts";
+import { answerWords as words } from "./words/answer.ts";
 
 export type PvState = "connected" | "searching" | "disconnected" | "paused";
 

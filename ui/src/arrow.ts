@@ -2,7 +2,7 @@
 //
 //   0xFFFFFFFF | length of the message | message (a flatbuffer: schema or record batch) | body: for each column a validity bitmap and its values
 
-import { answerWords as words } from "./words.ts";
+import { answerWords as words } from "./words/answer.ts";
 
 /** What cannot be read as such a stream. */
 export class NoArrow extends Error {}

@@ -6,7 +6,7 @@ import { clipped, hatch, type Frame } from "./draw.ts";
 import type { Scene } from "./plot.ts";
 import { formatDuration, formatTime, type Zone } from "./time.ts";
 import { gapsAt, knownUntil, MANY, runsOf, type Run, type Trace } from "./trace.ts";
-import { plotWords as words } from "./words.ts";
+import { plotWords as words } from "./words/plot.ts";
 
 /** The heights of a band and of a lane of alarms, in CSS pixels. */
 export const BAND = 20;

@@ -9,7 +9,7 @@ import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
 import { formatDuration, instantOf } from "./time.ts";
 import { unitsOf, type Trace } from "./trace.ts";
-import { betweenWords as words } from "./words.ts";
+import { betweenWords as words } from "./words/between.ts";
 
 /** Cursors that are being moved are waited for. */
 const REST_MILLIS = 250;

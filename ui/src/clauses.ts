@@ -3,7 +3,7 @@
 import { isAbort, findPvs, ApiError } from "./api.ts";
 import { RELATIONS, type Clause, type Condition, type Relation } from "./condition.ts";
 import { h } from "./dom.ts";
-import { whenWords as words } from "./words.ts";
+import { whenWords as words } from "./words/when.ts";
 
 const TYPING_MILLIS = 150;
 const FOUND_MAX = 12;

@@ -14,7 +14,7 @@ import {
 import { formatDuration, formatTime, iso, zoneName, type Zone } from "./time.ts";
 import { Refusal, type End } from "./typed.ts";
 import { agoText, refusalText, spanText } from "./understood.ts";
-import { timeWords as words } from "./words.ts";
+import { timeWords as words } from "./words/time.ts";
 
 const DAY = 86_400;
 /** What the menu of lengths says, and how long each is; keys 1 to 8. The ninth is all there is. */

@@ -2,7 +2,7 @@
 
 import type { Json, Metadata, WireBins, WireChunk, WireGap, WireSamples } from "./api.ts";
 import type { Instant } from "./time.ts";
-import { valueWords as words } from "./words.ts";
+import { valueWords as words } from "./words/value.ts";
 
 /** What a PV's values look like on the page. */
 export type Kind = "number" | "state" | "text" | "array" | "structure" | "unknown";

@@ -7,7 +7,9 @@ import { gapText } from "./bands.ts";
 import type { Range } from "./state.ts";
 import { whySection } from "./why.ts";
 import { formatInstant, type Zone } from "./time.ts";
-import { commonWords, detailsWords as words, iocWords } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { detailsWords as words } from "./words/details.ts";
+import { iocWords } from "./words/ioc.ts";
 
 /** What the page knows that the server's answer does not say. */
 export interface DetailsContext {

@@ -24,7 +24,7 @@ import { button, emptyOf } from "./empty.ts";
 import { csvOf, FILLS, getSpectrum, spectrumQuery, type Spectrum, type SpectrumWanted } from "./relations.ts";
 import type { Range } from "./state.ts";
 import { formatDuration } from "./time.ts";
-import { drawerWords as words } from "./words.ts";
+import { drawerWords as words } from "./words/drawer.ts";
 
 /** The panel names this many of the strongest frequencies. */
 const TOLD = 3;

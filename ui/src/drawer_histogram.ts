@@ -20,7 +20,7 @@ import { button, emptyOf } from "./empty.ts";
 import { csvOf, getHistogram, histogramQuery, type Histogram, type HistogramWanted } from "./relations.ts";
 import type { Range } from "./state.ts";
 import { formatDuration } from "./time.ts";
-import { drawerWords as words } from "./words.ts";
+import { drawerWords as words } from "./words/drawer.ts";
 
 const BINS = ["10", "20", "50", "100", "200", "500"];
 const FAR = 10;

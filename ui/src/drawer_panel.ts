@@ -13,7 +13,7 @@ import { secondsEarlier, titleOfName } from "./source.ts";
 import type { Range } from "./state.ts";
 import { formatTime, iso } from "./time.ts";
 import { unitsOf, type Trace } from "./trace.ts";
-import { drawerWords as words } from "./words.ts";
+import { drawerWords as words } from "./words/drawer.ts";
 
 /** The archiver is asked once a range has stood still for so long. */
 const REST_MILLIS = 250;

@@ -26,7 +26,10 @@ import { secondsEarlier, titleOfName } from "./source.ts";
 import type { Range } from "./state.ts";
 import { floatOf, formatDuration, formatInstant, formatTime, type Instant } from "./time.ts";
 import { unitsOf, type Trace } from "./trace.ts";
-import { commonWords, drawerWords, plotWords, sampleWords as words } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { drawerWords } from "./words/drawer.ts";
+import { plotWords } from "./words/plot.ts";
+import { sampleWords as words } from "./words/sample.ts";
 
 /** As high as a row is drawn, in pixels. */
 const ROW = 24;

@@ -24,7 +24,7 @@ import { BYS, csvOf, getPairs, pairsQuery, type By, type Pairs, type PairsWanted
 import { lastAtOrBefore } from "./rows.ts";
 import type { Range } from "./state.ts";
 import { formatDuration } from "./time.ts";
-import { drawerWords as words } from "./words.ts";
+import { drawerWords as words } from "./words/drawer.ts";
 
 /** Where pairs are made at equal distances there are about so many. */
 const PAIRS = 1000;

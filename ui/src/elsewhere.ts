@@ -3,7 +3,7 @@
 
 import { ApiError, get, type Status } from "./api.ts";
 import { h } from "./dom.ts";
-import { elsewhereWords as words } from "./words.ts";
+import { elsewhereWords as words } from "./words/elsewhere.ts";
 
 /** The nodes are asked for this often, and sooner while not all of them have said anything of themselves. */
 const ASK_MILLIS = 60_000;

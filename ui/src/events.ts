@@ -5,7 +5,8 @@ import type { NoteMark } from "./notes.ts";
 import { lastAtOrBefore } from "./rows.ts";
 import type { Range } from "./state.ts";
 import { knownUntil, MANY, runsOf, type Trace } from "./trace.ts";
-import { plotWords as words, wordOf } from "./words.ts";
+import { wordOf } from "./words/panel.ts";
+import { plotWords as words } from "./words/plot.ts";
 
 export interface Happening {
   at: number;

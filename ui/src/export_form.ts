@@ -18,7 +18,7 @@ import {
 import { bytesText } from "./bytes.ts";
 import type { Range } from "./state.ts";
 import { formatDuration } from "./time.ts";
-import { exportWords as words } from "./words.ts";
+import { exportWords as words } from "./words/export.ts";
 
 /** Somebody may still be choosing. */
 const REST_MILLIS = 200;

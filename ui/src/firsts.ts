@@ -2,7 +2,7 @@
 
 import { faultText, getNewest } from "./api.ts";
 import { counted, h, setText } from "./dom.ts";
-import { archiveWords as words } from "./words.ts";
+import { archiveWords as words } from "./words/archive.ts";
 
 /** It asks again so soon, and after a while that brought nothing so late. */
 const ASK_MILLIS = [1000, 1000, 1000, 2000, 5000];

@@ -4,7 +4,7 @@ import { ApiError, isAbort, postRaw } from "./api.ts";
 import { exactOf, noSamples, type Bins, type Samples } from "./decode.ts";
 import type { Range } from "./state.ts";
 import { floatOf, iso } from "./time.ts";
-import { answerWords as words } from "./words.ts";
+import { answerWords as words } from "./words/answer.ts";
 
 /** What a formula comes to in a range. */
 export interface Computed {

@@ -5,7 +5,7 @@ import { byId, h } from "./dom.ts";
 import type { Page } from "./page.ts";
 import type { Search } from "./search.ts";
 import { panned, rangeOf, zoomed, type Range, type ViewStore } from "./state.ts";
-import { keyWords as words } from "./words.ts";
+import { keyWords as words } from "./words/key.ts";
 
 export interface KeyTargets {
   search: Search;

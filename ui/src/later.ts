@@ -6,7 +6,7 @@
 import { h } from "./dom.ts";
 import { button, emptyOf } from "./empty.ts";
 import { scriptIn } from "./renewal.ts";
-import { laterWords as words } from "./words.ts";
+import { laterWords as words } from "./words/later.ts";
 
 /** An archiver that does not answer is asked again after so long, while somebody looks on. */
 const AGAIN_MILLIS = 5000;

@@ -1,6 +1,6 @@
 // A pasted list of PVs, line by line: names, with what is given for them behind commas, and why a line is none.
 
-import { nameWords as words } from "./words.ts";
+import { nameWords as words } from "./words/name.ts";
 
 export interface ListLine {
   /** From 1. */

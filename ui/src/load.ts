@@ -9,7 +9,7 @@ import { secondsEarlier } from "./source.ts";
 import type { Range } from "./state.ts";
 import { fallSilent, noteState, takeHistory, type History, type Trace } from "./trace.ts";
 import { getSamplesOf, getView, inAnswers } from "./view.ts";
-import { plotWords as words } from "./words.ts";
+import { plotWords as words } from "./words/plot.ts";
 
 /** Texts beyond this many are more than a strip of a screen's width can tell apart. */
 const TEXTS_MAX = 4000;

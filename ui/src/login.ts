@@ -13,7 +13,8 @@ import {
   reaches,
   returnPath,
 } from "./who.ts";
-import { commonWords, loginWords as words } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { loginWords as words } from "./words/login.ts";
 
 /** While nobody knows who asks, that is asked so often. */
 const RETRY_MILLIS = 2000;

@@ -57,7 +57,7 @@ import { parseTime } from "./typed.ts";
 import { unreadOf } from "./unread.ts";
 import { ViewsDialog } from "./views_dialog.ts";
 import type { When } from "./when.ts";
-import { statusWords } from "./words.ts";
+import { statusWords } from "./words/status.ts";
 
 watchPresses();
 followSight();

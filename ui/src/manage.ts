@@ -16,7 +16,8 @@ import { PvTable, type Filter, type Sort } from "./pv_table.ts";
 import { REPORTS } from "./reports.ts";
 import { Sheet } from "./sheet.ts";
 import type { Zone } from "./time.ts";
-import { commonWords, manageWords as words } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { manageWords as words } from "./words/manage.ts";
 
 export type Part =
   "pvs" | "iocs" | "add" | "reports" | "policies" | "removed" | "undo" | "storage" | "cluster" | "audit";

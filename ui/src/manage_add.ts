@@ -6,7 +6,9 @@ import { Firsts } from "./firsts.ts";
 import { readList } from "./list.ts";
 import { missingNote } from "./missing.ts";
 import { give, removal } from "./orders.ts";
-import { addWords as words, commonWords, pvsText } from "./words.ts";
+import { addWords as words } from "./words/add.ts";
+import { commonWords } from "./words/common.ts";
+import { pvsText } from "./words/counts.ts";
 
 /** So many refused lines are told. */
 const TOLD = 200;

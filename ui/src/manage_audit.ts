@@ -5,7 +5,9 @@ import { h } from "./dom.ts";
 import { asking, type PartContext } from "./manage_parts.ts";
 import { lackNote } from "./missing.ts";
 import { formatTime } from "./time.ts";
-import { auditWords as words, commonWords, manageWords } from "./words.ts";
+import { auditWords as words } from "./words/audit.ts";
+import { commonWords } from "./words/common.ts";
+import { manageWords } from "./words/manage.ts";
 
 /** So many lines are asked for at once. */
 const PAGE = 200;

@@ -5,7 +5,8 @@ import { byId, counted, h, setText } from "./dom.ts";
 import { table } from "./manage_parts.ts";
 import { bytesText } from "./bytes.ts";
 import { formatDuration, formatTime, type Zone } from "./time.ts";
-import { clusterWords as words, commonWords } from "./words.ts";
+import { clusterWords as words } from "./words/cluster.ts";
+import { commonWords } from "./words/common.ts";
 
 interface Node {
   name: string;

@@ -14,7 +14,8 @@ import {
 } from "./iocs.ts";
 import { asking, table, type PartContext } from "./manage_parts.ts";
 import { formatDuration, formatTime } from "./time.ts";
-import { commonWords, iocWords as words } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { iocWords as words } from "./words/ioc.ts";
 
 /** How far before its loss one looks at what happened to an IOC. */
 const BEFORE_SECONDS = 900;

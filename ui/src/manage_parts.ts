@@ -8,7 +8,9 @@ import type { Undoable } from "./orders.ts";
 import { REPORTS } from "./reports.ts";
 import type { Verb } from "./sheet_forms.ts";
 import { formatTime, type Zone } from "./time.ts";
-import { commonWords, manageWords as words, pvsText } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { pvsText } from "./words/counts.ts";
+import { manageWords as words } from "./words/manage.ts";
 
 export interface PartContext {
   zone: Zone;

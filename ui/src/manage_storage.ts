@@ -6,7 +6,8 @@ import { asking, table, type PartContext } from "./manage_parts.ts";
 import { problemsOf, storageOf, updatesOf } from "./overview.ts";
 import { bytesText } from "./bytes.ts";
 import { formatDuration, formatTime } from "./time.ts";
-import { manageWords, storageWords as words } from "./words.ts";
+import { manageWords } from "./words/manage.ts";
+import { storageWords as words } from "./words/storage.ts";
 
 /** What comes to the disk a day is told by the last full weeks, so many at most. */
 const WEEKS = 4;

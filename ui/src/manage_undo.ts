@@ -6,7 +6,7 @@ import { lackNote } from "./missing.ts";
 import { getUndoable, type Undoable } from "./orders.ts";
 import { dayText } from "./sheet.ts";
 import { formatTime } from "./time.ts";
-import { manageWords as words } from "./words.ts";
+import { manageWords as words } from "./words/manage.ts";
 
 const ROWS_SHOWN = 500;
 

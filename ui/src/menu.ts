@@ -1,7 +1,7 @@
 // A menu that opens where it was asked for: entries by arrows, letters or touch, more of them behind an entry, and the focus back where it was.
 
 import { byId, h } from "./dom.ts";
-import { menuWords as words } from "./words.ts";
+import { menuWords as words } from "./words/menu.ts";
 
 /** One line of a menu. What it does may say something afterwards. */
 export type Entry =

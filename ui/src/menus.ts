@@ -17,7 +17,8 @@ import { spotAt, type Spot } from "./spot.ts";
 import { clampRange, toQuery, zoomed, type Range, type Step, type View } from "./state.ts";
 import { formatTime, isoOfZone, zonePart, type Zone } from "./time.ts";
 import { knownUntil, type Trace } from "./trace.ts";
-import { menuWords as words, settingsWords } from "./words.ts";
+import { menuWords as words } from "./words/menu.ts";
+import { settingsWords } from "./words/settings.ts";
 
 /** What menus ask of the page. */
 export interface MenuActions {

@@ -2,7 +2,7 @@
 
 import { lackOf, type Missing } from "./api.ts";
 import { h, setText } from "./dom.ts";
-import { missingWords as words } from "./words.ts";
+import { missingWords as words } from "./words/missing.ts";
 
 /** None where the list is whole. */
 export function missingText(missing: Missing[] | undefined): string {

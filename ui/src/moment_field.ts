@@ -3,7 +3,7 @@
 import { h, setText } from "./dom.ts";
 import { formatTime, iso, zoneName, type Zone } from "./time.ts";
 import { parseTime } from "./typed.ts";
-import { analysisWords as words } from "./words.ts";
+import { analysisWords as words } from "./words/analysis.ts";
 
 export class MomentField {
   readonly input: HTMLInputElement;

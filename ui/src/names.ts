@@ -1,7 +1,7 @@
 // The names of PVs as they are typed or pasted: which are names, and why the others are none.
 
 import type { AddResult } from "./api.ts";
-import { nameWords as words } from "./words.ts";
+import { nameWords as words } from "./words/name.ts";
 
 /** What was typed, each name once and in order, and what is refused before the archiver is asked. */
 export interface Names {

@@ -6,7 +6,8 @@ import { changeNote, removeNote, writeNote, type Note, type NoteText } from "./m
 import { MomentField } from "./moment_field.ts";
 import type { Range } from "./state.ts";
 import { formatTime, iso, type Zone } from "./time.ts";
-import { commonWords, noteWords as words } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { noteWords as words } from "./words/note.ts";
 
 export interface NoteActions {
   zone(): Zone;

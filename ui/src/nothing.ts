@@ -6,7 +6,8 @@ import { secondsEarlier } from "./source.ts";
 import type { Range } from "./state.ts";
 import { floatOf, formatTime, type Zone } from "./time.ts";
 import { knownUntil, sampleParts, type Trace } from "./trace.ts";
-import { commonWords, plotWords as words } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { plotWords as words } from "./words/plot.ts";
 
 /** More PVs than this are not told one by one. */
 const PVS_TOLD_MAX = 4;

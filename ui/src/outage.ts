@@ -4,7 +4,7 @@ import { ApiError, type Status } from "./api.ts";
 import { h } from "./dom.ts";
 import { getOutages, type Outage } from "./iocs.ts";
 import { formatDuration, formatTime, type Zone } from "./time.ts";
-import { iocWords as words } from "./words.ts";
+import { iocWords as words } from "./words/ioc.ts";
 
 /** What has been lost for longer is no news: the page of IOCs and the chip tell of it. */
 const NEWS_SECONDS = 8 * 3600;

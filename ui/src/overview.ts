@@ -14,7 +14,8 @@ import { bytesText } from "./bytes.ts";
 import { byId, h } from "./dom.ts";
 import { lackElement, missingText } from "./missing.ts";
 import { formatDuration, formatTime, type Zone } from "./time.ts";
-import { commonWords, overviewWords as words } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { overviewWords as words } from "./words/overview.ts";
 
 /** While the dialog is open it asks again so often. */
 const REFRESH_MILLIS = 2000;

@@ -34,7 +34,8 @@ import {
 } from "./trace.ts";
 import { Wall, type WallNews } from "./wall.ts";
 import { Waveform } from "./waveform.ts";
-import { commonWords, plotWords as words } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { plotWords as words } from "./words/plot.ts";
 
 /** While a view is being changed loads wait so long, after it was drawn, for the next change. */
 const CHANGING_MILLIS = 120;

@@ -23,7 +23,9 @@ import {
   type Zone,
 } from "./time.ts";
 import { isLacking, unitsOf, type Trace } from "./trace.ts";
-import { binsText, commonWords, completeText, eventsText, wordOf } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { eventsText } from "./words/counts.ts";
+import { binsText, completeText, wordOf } from "./words/panel.ts";
 
 export interface PanelActions {
   toggle(name: string): void;

@@ -4,7 +4,7 @@ import { valueRange } from "./axis.ts";
 import type { Look } from "./look.ts";
 import type { Range } from "./state.ts";
 import { extremesOf, unitsOf, type Trace } from "./trace.ts";
-import { plotWords as words } from "./words.ts";
+import { plotWords as words } from "./words/plot.ts";
 
 /** A value axis. */
 export interface ValueScale {

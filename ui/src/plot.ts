@@ -15,7 +15,7 @@ import type { Palette } from "./style.ts";
 import { SvgContext } from "./svg.ts";
 import { formatTime, zoneName, type Zone } from "./time.ts";
 import { knownUntil, lineOf, unitsOf, type Trace } from "./trace.ts";
-import { wordOf } from "./words.ts";
+import { wordOf } from "./words/panel.ts";
 
 /** All that is drawn. */
 export interface Scene {

@@ -4,7 +4,7 @@ import type { Right } from "./api.ts";
 import { h } from "./dom.ts";
 import { bytesText } from "./bytes.ts";
 import type { Verb } from "./sheet_forms.ts";
-import { manageWords as words } from "./words.ts";
+import { manageWords as words } from "./words/manage.ts";
 
 /** The orders over what is marked, and what one must be allowed for each. */
 const VERBS: [Verb, Right][] = [

@@ -2,7 +2,7 @@
 
 import { h } from "./dom.ts";
 import { Popup } from "./popup.ts";
-import { manageWords as words } from "./words.ts";
+import { manageWords as words } from "./words/manage.ts";
 
 /** Pixels of each; the name and the value take what is left. */
 const WIDTHS: Record<string, number> = {

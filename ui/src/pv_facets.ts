@@ -2,7 +2,7 @@
 
 import type { Facets, Narrow, StateFilter, Status } from "./api.ts";
 import { counted, h } from "./dom.ts";
-import { manageWords as words } from "./words.ts";
+import { manageWords as words } from "./words/manage.ts";
 
 /** The last is there only where nobody answers for some PVs. */
 export const STATES: StateFilter[] = ["any", "connected", "disconnected", "searching", "paused", "unknown"];

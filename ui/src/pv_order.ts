@@ -3,7 +3,7 @@
 import { appliance, type Pv } from "./api.ts";
 import { numberOf } from "./decode.ts";
 import type { Sort } from "./pv_table.ts";
-import { manageWords as words } from "./words.ts";
+import { manageWords as words } from "./words/manage.ts";
 
 export const SORT_KEYS = [
   ...(["name", "state", "since", "how", "type", "value", "rate", "bytes", "last"] as const),

@@ -6,7 +6,7 @@ import { h } from "./dom.ts";
 import { bytesText } from "./bytes.ts";
 import { rateText, type Cost } from "./pv_order.ts";
 import { formatDuration, formatTime, type Zone } from "./time.ts";
-import { manageWords as words } from "./words.ts";
+import { manageWords as words } from "./words/manage.ts";
 
 /** What is told of a row beside the PV itself. */
 export interface RowState {

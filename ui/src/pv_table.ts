@@ -14,7 +14,8 @@ import { rowOf } from "./pv_row.ts";
 import { PvRows } from "./pv_rows.ts";
 import type { Verb } from "./sheet_forms.ts";
 import type { Zone } from "./time.ts";
-import { commonWords, manageWords as words } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { manageWords as words } from "./words/manage.ts";
 
 const ROW = 30;
 /** No browser draws an element that is higher; beyond it the bar moves more than a row a pixel. */

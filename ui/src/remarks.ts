@@ -2,7 +2,7 @@
 // computer's clock is wrong.
 
 import { h } from "./dom.ts";
-import { commonWords } from "./words.ts";
+import { commonWords } from "./words/common.ts";
 
 export class Remarks {
   private said = new Map<string, string>();

@@ -1,6 +1,6 @@
 // The reports of the Archiver Appliance under its names: what each is, and what to do about what it shows.
 
-import { reportWords as words } from "./words.ts";
+import { reportWords as words } from "./words/report.ts";
 
 export interface Report {
   /** The call below /mgmt/bpl. */

@@ -18,7 +18,9 @@ import { findNotes, findViews, firstLine, type Note, type SavedView } from "./me
 import { checkFormula } from "./formula.ts";
 import { lackElement, missingText } from "./missing.ts";
 import { isFormula } from "./source.ts";
-import { findWords, formulaWords, viewWords as words } from "./words.ts";
+import { findWords } from "./words/find.ts";
+import { formulaWords } from "./words/formula.ts";
+import { viewWords as words } from "./words/view.ts";
 
 export interface SearchActions {
   /** Puts a PV on the plot, or takes it off. */

@@ -7,7 +7,8 @@ import { lastBefore, namedMoments, type Laid, type NamedMoment } from "./moments
 import { isPv, titleOfName } from "./source.ts";
 import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
-import { commonWords, settingsWords as words } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { settingsWords as words } from "./words/settings.ts";
 
 export interface SettingsActions {
   look(name: string): Look;

@@ -10,7 +10,8 @@ import { toQuery, type Range, type View } from "./state.ts";
 import { formatTime, iso } from "./time.ts";
 import type { Trace } from "./trace.ts";
 import { viewSaver } from "./view_saver.ts";
-import { commonWords, shareWords as words } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { shareWords as words } from "./words/share.ts";
 
 export interface Shared {
   view: View;

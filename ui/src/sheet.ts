@@ -20,7 +20,9 @@ import {
 import { bytesText } from "./bytes.ts";
 import { formOf, type Form, type Renaming, type Verb } from "./sheet_forms.ts";
 import { formatTime, type Zone } from "./time.ts";
-import { commonWords, pvsText, sheetWords as words } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { pvsText } from "./words/counts.ts";
+import { sheetWords as words } from "./words/sheet.ts";
 
 /** So many names are told. */
 const NAMES_TOLD = 3;

@@ -4,7 +4,7 @@ import { faultText, getGroups, getPolicies, getPv, type PvDetail } from "./api.t
 import { LOOKED_AT_MAX, readBand, wouldKeep, type Band } from "./deadband.ts";
 import { h, setText } from "./dom.ts";
 import { change, PAUSE, removal, RESTORE, RESUME, type Order } from "./orders.ts";
-import { sheetWords as words } from "./words.ts";
+import { sheetWords as words } from "./words/sheet.ts";
 
 export type Verb = "pause" | "resume" | "policy" | "groups" | "rename" | "remove" | "restore";
 

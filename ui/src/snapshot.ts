@@ -10,7 +10,8 @@ import { partParams, rememberPart } from "./part.ts";
 import { rowsAt, rowsBetween, shownRows, type Shown, type SnapshotRow } from "./snapshot_rows.ts";
 import { snapshotTable } from "./snapshot_table.ts";
 import { iso, type Zone } from "./time.ts";
-import { commonWords, snapshotWords as words } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { snapshotWords as words } from "./words/snapshot.ts";
 
 /** More PVs are not compared at once: nobody reads so many rows. */
 const PVS_MAX = 2000;

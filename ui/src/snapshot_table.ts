@@ -5,7 +5,7 @@ import { exactOf, causeText, severityName } from "./decode.ts";
 import { h } from "./dom.ts";
 import { barPart, changeText, inNames, isLacking, valueText, type SnapshotRow } from "./snapshot_rows.ts";
 import { floatOf, formatDuration, formatTime, type Zone } from "./time.ts";
-import { snapshotWords as words } from "./words.ts";
+import { snapshotWords as words } from "./words/snapshot.ts";
 
 /** The age of a value that is older is said beside it. */
 const AGED_SECONDS = 3600;

@@ -1,7 +1,7 @@
 // What a row of the view stands for, by its name: a PV, a PV as it was at another time, laid over, or a formula over PVs.
 
 import { fieldsOf, momentOf } from "./time.ts";
-import { timeWords as words } from "./words.ts";
+import { timeWords as words } from "./words/time.ts";
 
 export type Source =
   | { kind: "pv"; pv: string }

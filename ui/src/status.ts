@@ -5,7 +5,7 @@ import { byId, counted, h, setText } from "./dom.ts";
 import { KnownPvs, lackingOf, type Known } from "./known.ts";
 import { missingText } from "./missing.ts";
 import { formatTime, zoneOf, type Zone } from "./time.ts";
-import { chipText, knownText, statusWords as words } from "./words.ts";
+import { chipText, knownText, statusWords as words } from "./words/status.ts";
 
 const POLL_MILLIS = 5000;
 const POLL_LOST_MILLIS = 2000;

@@ -9,7 +9,7 @@ import type { Scene } from "./plot.ts";
 import { panned, type Range } from "./state.ts";
 import { formatDuration, formatTime } from "./time.ts";
 import type { Trace } from "./trace.ts";
-import { plotWords as words } from "./words.ts";
+import { plotWords as words } from "./words/plot.ts";
 
 export interface StripActions {
   move(range: Range): void;

@@ -3,7 +3,7 @@
 // A moment on the wire is whole seconds and nanoseconds, and stays so wherever it is printed or sent back. As an
 // x coordinate it is one float of seconds, good to a quarter of a microsecond in this century: enough to draw.
 
-import { timeWords as words } from "./words.ts";
+import { timeWords as words } from "./words/time.ts";
 
 /** Besides these two any zone of the IANA database, by its name: `Europe/Stockholm`. */
 export type Zone = "utc" | "local" | (string & {});

@@ -4,7 +4,7 @@
 
 import type { Range } from "./state.ts";
 import { fieldsOf, momentOf, type Fields, type Zone } from "./time.ts";
-import { timeWords as words } from "./words.ts";
+import { timeWords as words } from "./words/time.ts";
 
 export type End = "from" | "to";
 

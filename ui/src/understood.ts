@@ -3,7 +3,7 @@
 import type { Span } from "./state.ts";
 import { fieldsOf, formatDuration, formatTime, zoneName, type Zone } from "./time.ts";
 import type { Refusal } from "./typed.ts";
-import { timeWords as words } from "./words.ts";
+import { timeWords as words } from "./words/time.ts";
 
 const [HOUR, DAY] = [3600, 86_400];
 

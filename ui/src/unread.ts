@@ -5,7 +5,7 @@ import { readDrawer } from "./drawer_state.ts";
 import { RANGE_SECONDS_MAX, readSpan } from "./state.ts";
 import { parseTime, Refusal } from "./typed.ts";
 import { zoneOf } from "./time.ts";
-import { unreadWords as words } from "./words.ts";
+import { unreadWords as words } from "./words/unread.ts";
 
 const WORDS_OF: Record<string, string[]> = {
   theme: ["light", "dark", "system"],

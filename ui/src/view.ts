@@ -13,7 +13,7 @@ import { NoArrow, readArrow } from "./arrow.ts";
 import { decodeGaps, exactOf, numberOf, severityOf, type Bins, type Gap } from "./decode.ts";
 import type { Range } from "./state.ts";
 import { iso } from "./time.ts";
-import { answerWords as words } from "./words.ts";
+import { answerWords as words } from "./words/answer.ts";
 
 /** What an answer says of one PV. */
 export interface Viewed {

@@ -3,7 +3,7 @@
 import { ApiError, faultText } from "./api.ts";
 import { h, setText } from "./dom.ts";
 import { linkOf, saveView, viewNamed } from "./memos.ts";
-import { viewWords as words } from "./words.ts";
+import { viewWords as words } from "./words/view.ts";
 
 export interface Saving {
   /** What the page shows, as it was chosen in the dialog. */

@@ -4,7 +4,8 @@ import { faultText } from "./api.ts";
 import { copyText } from "./copy.ts";
 import { byId, h, setText } from "./dom.ts";
 import { changeView, findViews, linkOf, removeView, saveView, type SavedView } from "./memos.ts";
-import { commonWords, viewWords as words } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { viewWords as words } from "./words/view.ts";
 
 export interface ViewsActions {
   open(view: SavedView): void;

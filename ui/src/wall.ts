@@ -10,7 +10,7 @@ import type { Scene } from "./plot.ts";
 import { readingAt } from "./reading.ts";
 import { formatDuration, formatTime, zoneName } from "./time.ts";
 import { gapsAt, knownUntil, runsOf, unitsOf, type Trace } from "./trace.ts";
-import { wallWords as words } from "./words.ts";
+import { wallWords as words } from "./words/wall.ts";
 
 /** More tiles take turns. */
 export const TILES_MAX = 6;

@@ -17,7 +17,7 @@ import {
 } from "./time.ts";
 import { unitsOf, type Trace } from "./trace.ts";
 import { WaveChart } from "./wave_chart.ts";
-import { waveWords as words } from "./words.ts";
+import { waveWords as words } from "./words/wave.ts";
 
 export interface WaveformActions {
   /** Marks the moment of the sample that was stepped to. */

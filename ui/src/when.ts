@@ -13,7 +13,8 @@ import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
 import { floatOf, formatDuration, formatTime, iso, zonePart, type Zone } from "./time.ts";
 import { readRange, Refusal } from "./typed.ts";
-import { commonWords, whenWords as words } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { whenWords as words } from "./words/when.ts";
 import { viewSaver } from "./view_saver.ts";
 import { yearStrips } from "./when_years.ts";
 

@@ -1,7 +1,7 @@
 // Who one is and what one may, in words. What is said here is computed from the archiver's answer alone.
 
 import type { Me, Right } from "./api.ts";
-import { loginWords as words } from "./words.ts";
+import { loginWords as words } from "./words/login.ts";
 
 const RIGHTS: Right[] = ["read", "operate", "administer"];
 

@@ -5,7 +5,8 @@ import { exactOf } from "./decode.ts";
 import { h } from "./dom.ts";
 import type { Range } from "./state.ts";
 import { floatOf, formatDuration, formatTime, type Zone } from "./time.ts";
-import { commonWords, whyWords as words } from "./words.ts";
+import { commonWords } from "./words/common.ts";
+import { whyWords as words } from "./words/why.ts";
 
 /** More reasons than this are counted, not listed. */
 const REASONS_LISTED_MAX = 50;

@@ -1,0 +1,51 @@
+// What the page says of the audit.
+
+/** The audit. */
+export const auditWords = {
+  search: "Which lines of the audit",
+  pv: "PV",
+  pvPlaceholder: "PV: part of a name, *glob* or ~regex",
+  who: "Who",
+  whoPlaceholder: "Who: part of a name",
+  action: "What was done",
+  anyAction: "whatever was done",
+  actions: [
+    ...[
+      "added",
+      "paused",
+      "resumed",
+      "changed",
+      "renamed",
+      "alias_added",
+      "alias_removed",
+      "removed",
+      "deleted",
+    ],
+    ...[
+      "restored",
+      "undone",
+      "policies_applied",
+      "group_set",
+      "group_removed",
+      "range_deleted",
+      "range_restored",
+    ],
+    ...[
+      "purge_ordered",
+      "purged",
+      "expired",
+      "imported",
+      "tidied",
+      "taken_over",
+      "token_made",
+      "token_revoked",
+    ],
+    ...["note_written", "note_removed", "view_saved", "view_removed", "cluster_ordered", "export_ordered"],
+  ],
+  from: "From",
+  fromPlaceholder: "From: -7d, yesterday, 2026-06-01",
+  to: "To",
+  toPlaceholder: "To: now",
+  noneFits: "No line of the audit fits.",
+  noneSoFar: "None of the newest lines fits; “Older lines” looks further back.",
+} as const;

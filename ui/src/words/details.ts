@@ -1,0 +1,32 @@
+// What the page says in the details of a PV.
+
+/** Everything about one PV. */
+export const detailsWords = {
+  asking: "asking what is missing …",
+  resume: "Resume archiving",
+  pause: "Pause archiving",
+  download: "Download this range (CSV)",
+  linear: "Linear axis",
+  logarithmic: "Logarithmic axis",
+  methodEvery: (method: string, seconds: number) => `${method} every ${seconds} s`,
+  state: "State",
+  since: (time: string) => ` since ${time}`,
+  refusal: "Refusal",
+  lacking: "Fields that are not there",
+  description: "Description",
+  by: "Archived by",
+  server: "Server",
+  type: "Type",
+  units: "Units",
+  states: "States",
+  display: "Display range",
+  warning: "Warning limits",
+  alarm: "Alarm limits",
+  added: "Added",
+  firstConnected: "First connected",
+  lastConnected: "Last connected",
+  reconnects: "Reconnects",
+  samples: "Samples",
+  noGaps: "No gaps in this range.",
+  gaps: (count: number) => `Gaps in this range: ${count}`,
+} as const;

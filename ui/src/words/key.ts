@@ -1,0 +1,90 @@
+// What the page says of keys.
+
+/** What each key does. */
+export const keyWords = {
+  length: "length of the range: 5 min, 20 min, 1 h, 8 h, 1 d, 1 w, 1 mo, 1 y, all",
+  find: "find PVs",
+  earlier: "a quarter earlier",
+  later: "a quarter later",
+  zoomIn: "zoom in",
+  zoomOut: "zoom out",
+  zoomInHeight: "zoom in by height",
+  zoomOutHeight: "zoom out by height",
+  sampleBefore: "cursor to the sample before",
+  nextSample: "cursor to the next sample",
+  cursorA: "cursor A here",
+  cursorB: "cursor B here",
+  zoomBetween: "zoom to what lies between A and B",
+  nextGap: "to the next gap",
+  gapBefore: "to the gap before",
+  nextEvent: "to what happened next",
+  eventBefore: "to what happened before",
+  why: "why is there no data, or not all",
+  live: "follow now, or stop",
+  zone: "local times, UTC, or the site's",
+  lanes: "a lane of alarms for each PV",
+  numbers: "numbers of the range in every row, or fewer lines",
+  hide: "hide the PV of the row, or show it",
+  menu: "menu of the row, or of the plot at the cursor",
+  menuKey: "Menu",
+  settings: "settings of the PV of the row",
+  drawer: "drawer: waveforms, or XY, histogram, spectrum and samples",
+  panel: "fold the panel, or show it",
+  note: "note at the cursor, or from A to B",
+  share: "share and export",
+  theme: "light or dark",
+  undo: "undo the last change of the view",
+  redo: "redo it",
+  unmark: "remove cursor B, then A",
+  help: "this list",
+  /** What has keys of its own while it has the focus. */
+  within: [
+    [
+      "In the rows of the panel",
+      [
+        ["↑ ↓", "another PV"],
+        ["Enter", "everything about the PV"],
+        ["Delete", "take the PV out of the view"],
+        ["Alt+↑ ↓", "zoom its pane by height"],
+      ],
+    ],
+    ["In the overview", [["← →", "half a range earlier, later"]]],
+    [
+      "In a waveform",
+      [
+        ["← →", "another element"],
+        ["Shift+← →", "ten elements on"],
+        ["+ -", "zoom about the element"],
+      ],
+    ],
+    [
+      "In a chart of the drawer",
+      [
+        ["← →", "another pair, bar or point"],
+        ["+ -", "zoom about it"],
+        ["Escape", "show all again, then close the drawer"],
+      ],
+    ],
+    [
+      "In the table of samples",
+      [
+        ["↑ ↓ PageUp PageDown Home End", "another sample"],
+        ["Space Shift+↑ ↓ Ctrl+A", "mark one, all on the way, all; by touch hold a row"],
+        ["Enter", "cursor A there, or both at the ends of what is marked"],
+        ["Ctrl+C", "copy what is marked"],
+      ],
+    ],
+    [
+      "In the table of all PVs",
+      [
+        ["/", "search; a pasted list is looked for and marked"],
+        ["↑ ↓ PageUp PageDown Home End", "another PV"],
+        ["Space", "mark the PV"],
+        ["Shift+↑ ↓", "mark all on the way"],
+        ["Ctrl+A", "mark all that the filter finds"],
+        ["Enter", "plot the PV"],
+        ["Escape", "unmark all"],
+      ],
+    ],
+  ] as [string, [string, string][]][],
+} as const;
