@@ -27,7 +27,7 @@ fn rename(store: &Store, times: std::ops::Range<i64>) {
     }
 }
 
-/// An archive with 20 lines in its audit.
+/// An archive with 21 lines in its audit.
 fn archive() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let store = store_in(folder.path());
@@ -69,17 +69,17 @@ fn an_audit_that_nobody_touched_is_proved_beside_a_running_archiver_too() {
     assert_eq!((proof(folder.path(), &[]).lines, proof(folder.path(), &[]).head), (0, None));
     rename(&store, 1..3);
     let (first, head) = (proof(folder.path(), &[]), |proof: &AuditProof| proof.head.unwrap());
-    assert_eq!((first.lines, first.without_hash, first.faults.len(), head(&first).number), (4, 0, 0, 3));
+    assert_eq!((first.lines, first.without_hash, first.faults.len(), head(&first).number), (5, 0, 0, 4)); // one tells that a PV was added
     rename(&store, 3..5);
     let second = proof(folder.path(), &[head(&first)]);
-    assert_eq!((second.lines, second.faults.as_slice()), (8, [].as_slice()));
+    assert_eq!((second.lines, second.faults.as_slice()), (9, [].as_slice()));
     assert_eq!(head(&second).to_string().parse(), Ok(head(&second)));
 }
 
 #[test]
 fn any_bit_of_any_line_that_is_changed_is_named() {
     let folder = archive();
-    for number in 0..20 {
+    for number in 0..21 {
         let bytes = line(folder.path(), number);
         // Each bit of one line, and one of the others.
         let bits = if number == 7 {
@@ -122,7 +122,7 @@ fn a_bit_that_a_disk_has_lost_is_named_by_its_line() {
 fn a_line_that_was_taken_out_is_named_with_or_without_its_hash() {
     let folder = archive();
     for with_hash in [false, true] {
-        for number in [0, 5, 19] {
+        for number in [0, 5, 20] {
             let copy = copy_of(folder.path());
             let head = proof(copy.path(), &[]).head.unwrap();
             change(copy.path(), |transaction| {
@@ -133,8 +133,8 @@ fn a_line_that_was_taken_out_is_named_with_or_without_its_hash() {
             });
             let faults = proof(copy.path(), &[head]).faults;
             let expected = match (number, with_hash) {
-                (19, true) => {
-                    "line 19 had a hash once and has none now, line 18 is the last: the end of the audit was cut off"
+                (20, true) => {
+                    "line 20 had a hash once and has none now, line 19 is the last: the end of the audit was cut off"
                         .to_owned()
                 }
                 _ => format!("line {number} is missing"),
@@ -146,7 +146,7 @@ fn a_line_that_was_taken_out_is_named_with_or_without_its_hash() {
             let faults = proof(copy.path(), &[head]).faults;
             assert!(!faults.is_empty(), "{number} {with_hash}");
             // Where a line or a hash behind it is left, its number is not given to another.
-            assert!((number, with_hash) == (19, true) || faults.contains(&expected), "{faults:?}");
+            assert!((number, with_hash) == (20, true) || faults.contains(&expected), "{faults:?}");
         }
     }
 }
@@ -170,7 +170,7 @@ fn a_chain_that_was_made_anew_differs_from_the_head_that_was_told_and_from_that_
     rename(&store_in(folder.path()), 60..61);
     assert_eq!(proof(folder.path(), &[]).faults, [] as [String; 0]);
     let faults = proof(folder.path(), &[told]).faults;
-    assert_eq!(faults, ["line 19 had another hash once: what is there up to it was written anew"]);
+    assert_eq!(faults, ["line 20 had another hash once: what is there up to it was written anew"]);
 }
 
 #[test]
@@ -178,12 +178,12 @@ fn an_archive_of_an_older_program_is_hashed_whole_by_its_first_new_line() {
     let folder = archive();
     change(folder.path(), |transaction| assert!(transaction.delete_table(CHAIN).unwrap()));
     let before = proof(folder.path(), &[]);
-    assert_eq!((before.lines, before.without_hash, before.head, before.faults.len()), (20, 20, None, 0));
+    assert_eq!((before.lines, before.without_hash, before.head, before.faults.len()), (21, 21, None, 0));
     let store = store_in(folder.path());
     rename(&store, 70..71);
     store.close(at(100)).unwrap();
     let after = proof(folder.path(), &[]);
-    assert_eq!((after.lines, after.without_hash, after.head.unwrap().number), (22, 0, 21));
+    assert_eq!((after.lines, after.without_hash, after.head.unwrap().number), (23, 0, 22));
     let changed = line(folder.path(), 2);
     change(folder.path(), |transaction| {
         transaction.open_table(AUDIT).unwrap().insert(2, &changed[1..]).unwrap();
