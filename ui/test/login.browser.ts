@@ -142,6 +142,7 @@ test("a login by the provider comes back to the view, however long its address",
   guard("read");
   server.byProvider = somebody("oidc", "ana", "operate", WAYS);
   const names = Array.from({ length: 120 }, (_, i) => `pv=NOT:THERE:${1000 + i}:WITH:A:LONG:NAME`);
+  page.setDefaultTimeout(60_000); // each of them is asked for, and so are the names near it, twice
   for (const view of [VIEW, `${VIEW}&${names.join("&")}`]) {
     server.me = server.nobody!;
     await page.goto(base + view);
