@@ -230,6 +230,18 @@ def memo(kind: str, method: str) -> Callable[[Elsewhere], None]:
     return order
 
 
+def names(at: Elsewhere) -> None:
+    """What adding a list would do is known at every node."""
+    pv, new = at.pv(), at.name()
+    told = at.done("POST", "/api/v1/names", [pv, new])["names"]
+    assert [(of["name"], of["status"]) for of in told] == [(pv, "known"), (new, "new")]
+
+
+def slow(at: Elsewhere) -> None:
+    """Each node tells of the requests that it answered itself."""
+    assert isinstance(at.done("GET", "/api/v1/slow")["slow"], list)
+
+
 def tokens(at: Elsewhere) -> None:
     made = at.done("POST", "/api/v1/tokens", {"name": f"t{next(at.numbers)}", "right": "read", "expires": "1d"})
     assert made["id"] in [of["id"] for of in at.done("GET", "/api/v1/tokens")]
@@ -322,6 +334,8 @@ ORDERS: dict[str, Callable[[Elsewhere], Any]] = {
     "POST /api/v1/cluster/nodes/{node}/join": to_nodes,
     "DELETE /api/v1/cluster/nodes/{node}": to_nodes,
     "POST /api/v1/cluster/raise": to_nodes,
+    "POST /api/v1/names": names,
+    "GET /api/v1/slow": slow,
     "GET /api/v1/tokens": tokens,
     "POST /api/v1/tokens": tokens,
     "DELETE /api/v1/tokens/{id}": tokens,

@@ -468,7 +468,7 @@ async function half(page: Page, act: Walk["act"]): Promise<void> {
   await page.goto(`${base}manage`);
   await page.locator(".table-row[data-pv]").first().waitFor();
   await act("what makes half", () => page.getByRole("button", { name: "What makes half?" }).click());
-  const told = await page.locator(".half-told").innerText();
+  const told = await page.locator(".half-told").filter({ hasText: /take|Nothing/ }).innerText();
   const rows = (await report())
     .map((row) => ({ name: row.pvName, bytes: Number(row.storageRate_MBperday) * 1024 ** 2 }))
     .filter((row) => row.bytes > 0)
