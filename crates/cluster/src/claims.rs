@@ -22,10 +22,7 @@ impl Claims {
     /// The shard that has a name; this one from now on if none has.
     pub fn claim(&self, name: &str, wanted: u32) -> shared::Result<u32> {
         let key = key(name);
-        if let Some(shard) = self.read(&key)? {
-            return Ok(shard);
-        }
-        // Two that claim it for the same shard are of one mind: whose value it is does not matter.
+        // Most are new, so that none is looked for before. Two that claim one for the same shard are of one mind.
         match settle::swap(&*self.0, &key, None, wanted.to_string().as_bytes())? {
             Swapped::Done => Ok(wanted),
             Swapped::Differs => self.read(&key)?.ok_or_else(|| damaged(&key)),

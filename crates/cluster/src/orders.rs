@@ -21,7 +21,7 @@ const AT_ONCE: usize = 500;
 /// What one node cannot say to another.
 const UNSAID: &str = "this asks for a setting that is the usual one anyway, which a policy may not leave so";
 /// So many names are claimed at a time.
-const CLAIMED_AT_ONCE: usize = 8;
+const CLAIMED_AT_ONCE: usize = 32;
 /// A shard takes no further PVs when so many numbers are left, as the archive gives some to itself and to fields.
 const ROOM_LEFT: u32 = 50_000;
 /// So often it is looked whether the journal tells of a PV that another node has added.
