@@ -1,22 +1,31 @@
 // The page of pvark. The URL is the view, the view decides the traces, the server fills them, and they are drawn:
 //
-//   URL ⇄ state.ts ─► page.ts ─► load.ts + live.ts ─► trace.ts ─► plot.ts, panel.ts, strip.ts, waveform.ts (wave_chart.ts, heat.ts), nothing.ts, empty.ts
-//            ▲  look.ts, typed.ts, understood.ts, names.ts, pressed.ts  │ api.ts, view.ts, arrow.ts, decode.ts, side.ts  │ panes.ts, layer.ts, bands.ts, line.ts, rows.ts, draw.ts, axis.ts, cut.ts, events.ts
-//            └── search.ts (kept_names.ts), controls.ts, settings.ts, share.ts, add.ts, firsts.ts, details.ts, why.ts, overview.ts, keys.ts ◄─┘ gestures.ts, asked.ts
+//   URL ⇄ state ─► page ─► load, live ─► trace ─► plot, panel, strip
 //
-// Whoever runs the archiver has a page of their own: manage.ts with manage_add.ts, manage_parts.ts, manage_undo.ts, manage_cluster.ts,
-// sheet.ts, sheet_forms.ts, orders.ts, reports.ts, list.ts. What lists lack while nobody answers for a part of a cluster: missing.ts.
-// Its table is pv_table.ts with pv_rows.ts, pv_row.ts, pv_bulk.ts, pv_order.ts, pv_columns.ts, pv_facets.ts, its IOCs manage_iocs.ts, its audit manage_audit.ts, disks manage_storage.ts. Of IOCs that are lost outage.ts and iocs.ts tell everywhere, of other nodes while the archiver is away elsewhere.ts.
-// What PVs had at a moment, and what changed since another: snapshot.ts with snapshot_rows.ts, snapshot_table.ts. When something held:
-// when.ts with condition.ts, clauses.ts, when_years.ts. Both ask by analysis.ts; part.ts says what of all this an address shows.
-// Rows that are no PV alone have source.ts and formula.ts, and the numbers between two cursors between.ts.
-// What people write beside the samples: notes.ts with note_dialog.ts, views_dialog.ts and view_saver.ts; asked by memos.ts.
-// What is computed of its rows below the plot: drawer_host.ts with drawer_state.ts, and when it is opened drawer.ts with drawer_panel.ts, drawer_xy.ts,
-// drawer_histogram.ts, drawer_fft.ts, relations.ts; drawn by charts.ts on chart_axes.ts and chart_canvas.ts. Its table of samples is
-// drawer_samples.ts with sample_rows.ts. Settings of a PV come with settings.ts and moments.ts.
-// Menus of what is there are opened by menu_opener.ts, and come with menus.ts, menu.ts, spot.ts when the first one is.
-// A wall has wall.ts and renewal.ts; files are handed over by file.ts and svg.ts, made by the archiver with export_form.ts and exports.ts.
-// Tab goes on in the order of what is seen by sight.ts. Every text that a person reads stands in words.ts. What comes only when it is wanted is brought by later.ts. What of this is there for whom, and how they log in: login.ts, who.ts. What it has to say once stands in a bar by remarks.ts, as what of an address cannot be read, by unread.ts.
+// Which file does what (all of them .ts); a change of the page begins with the line it belongs to:
+//
+//   the view          state (its form as the URL), look (of one PV), source (what a row's name means), names, unread
+//   asked             api (a function for each URL), view (bins of all PVs), arrow, decode, load (when, and how much), side (a moved range), live
+//   times             typed (read), time (written), understood, moment_field, moments
+//   drawn             trace, line, rows, panes (which axis), axis, plot, layer (what a pan moves), draw, bands, cut, style, svg
+//   arrays            waveform, wave_chart, heat
+//   nothing to draw   nothing, empty, why
+//   beside the plot   panel, reading, events, exact (when exactly one of them was), strip, between (cursors A and B)
+//   below the plot    drawer_host, drawer_state; drawer, drawer_panel, drawer_xy, drawer_histogram, drawer_fft, relations,
+//                     charts, chart_axes, chart_canvas; drawer_samples, sample_rows, sample_texts
+//   hands             keys, gestures, pressed, sight (Tab), popup, asked, menu_opener, menus, menu, spot
+//   the header        search, kept_names, controls, status, remarks, settings, details, share, copy, file, overview
+//   PVs are added     add, list, firsts
+//   formulas          formula; analysis, which also asks for snapshots and searches
+//   snapshot, when    snapshot, snapshot_rows, snapshot_table; when, condition, clauses, when_years
+//   notes, views      memos, notes, note_dialog, views_dialog, view_saver
+//   exports           exports, export_form
+//   /manage           manage, manage_parts, manage_add, manage_audit, manage_cluster, manage_iocs, manage_storage, manage_undo, reports;
+//                     pv_table, pv_rows, pv_row, pv_columns, pv_facets, pv_order; orders over many PVs: pv_bulk, sheet, sheet_forms, deadband, orders
+//   who               login, who
+//   trouble           iocs, outage, elsewhere (another node answers), known and missing (what a cluster does not tell)
+//   a wall            wall, renewal
+//   everywhere        dom, bytes, part (which page an address means), later (what comes when it is wanted), words/ (every text that people read)
 
 import "./tokens.css";
 import "./style.css";
