@@ -1,4 +1,5 @@
-// Bins, gaps and metadata of many PVs in one answer, and samples of many in another: all that a plot asks for when it moves.
+// Bins, gaps and metadata of many PVs in one answer, and samples of many in another: all that a plot asks for when it moves. (What the
+// page shows, and its address, is in state.ts.)
 
 import {
   ApiError,

@@ -1,4 +1,4 @@
-//! Who asks, and what they may do: the same for HTTP, XML-RPC, pvAccess, SQL and the socket of administrators.
+//! Who asks, and what they may do: the same for every front end, and for the socket of administrators.
 //!
 //! ```text
 //!   request ──► Presented { address, listener, headers, certificate }

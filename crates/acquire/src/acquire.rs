@@ -63,7 +63,7 @@ pub(crate) struct Shared<S> {
     pub(crate) buffer: Buffer,
     pub(crate) default_protocol: Protocol,
     resolve_aliases: bool,
-    // set at the start, and taken away at the end: their tasks hold what they call, which is this
+    // set at the start, and taken away at the end: the clients' tasks hold their handler, and that holds this
     clients: RwLock<Option<Clients>>,
     // set at the end
     /// From here on nothing is heard any more.
@@ -73,7 +73,7 @@ pub(crate) struct Shared<S> {
     /// All that arrived before this moment is in the sink.
     written: AtomicI64,
     tally: Tally,
-    /// The PVs that came to stand elsewhere.
+    /// The PVs whose connection has changed.
     pub(crate) moved: Touches,
     // guarded by their locks: commands, ledger, channels by number, then one of the others; none is taken while `timed` is held
     /// Those by which PVs are added.
@@ -83,13 +83,13 @@ pub(crate) struct Shared<S> {
     channels: RwLock<Slots>,
     /// Those of the channels in which an update waits until it is due.
     timed: Mutex<Vec<(PvId, Arc<ChannelSlot>)>>,
-    /// What the switches of groups say. Held for a look only, also while a channel is.
+    /// What the switches of groups say. Locked for a look only, also while a channel is locked.
     groups: Mutex<SwitchedGroups>,
-    /// The records' own names, as far as they are asked for. Held for a look only, also while a channel is.
+    /// The records' own names, as far as they are asked for. Locked for a look only, also while a channel is locked.
     names: Mutex<Names>,
     descriptions: Descriptions,
     pub(crate) ledger: Mutex<Ledger>,
-    /// What the ledger has lost of late. Held for a look only, also while the ledger is.
+    /// What was lost of late, by the ledger. Locked for a look only, also while the ledger is locked.
     pub(crate) recent: Mutex<Recent>,
 }
 
@@ -240,7 +240,7 @@ impl<S: Sink> Shared<S> {
         totals
     }
 
-    /// Gives every PV in which an update waits the chance to take it, if it is due.
+    /// Takes the updates that were waiting and are due now.
     pub(crate) fn tick(&self, now: Timestamp) {
         let timed = std::mem::take(&mut *lock(&self.timed));
         let mut left = Vec::with_capacity(timed.len());
@@ -282,7 +282,8 @@ impl<S: Sink> Shared<S> {
         self.tally.add(sum.told());
     }
 
-    /// An event from a client's task.
+    /// An event from a client's task: the handler of both clients. A key is the number of a PV, and which of its subscriptions it is, as
+    /// `acquire/subscriptions.rs` puts them together.
     pub(crate) fn receive(&self, key: Key, event: Event) {
         let (pv, generation) = (PvId(key.0 as u32), (key.0 >> 32) as u32);
         if pv == SWITCHES {
@@ -310,7 +311,7 @@ impl<S: Sink> Shared<S> {
         }
     }
 
-    /// Lets a channel work, passes its facts on and counts those that found no room.
+    /// Lets a channel do something, passes its facts on to the buffer, and counts those that found no room there.
     fn run(
         &self,
         channel: &mut Channel,
@@ -352,8 +353,8 @@ impl<S: Sink> Shared<S> {
         }
     }
 
-    /// The time of what is handed to the sink: before it was taken out of the queue, but not later than the end. What arrived since
-    /// is not in the sink yet, and would be lost with the process without lying in the gap that begins here.
+    /// The sign of life that goes to the sink with what was taken out of the queue: the moment before that, and never later than the
+    /// end. With a later one, what has arrived since and is not in the sink could be lost without lying in a gap.
     pub(crate) fn alive(&self, before: Timestamp) -> Timestamp {
         self.stopped.get().copied().map_or(before, |stopped| stopped.min(before))
     }

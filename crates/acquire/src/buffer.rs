@@ -36,7 +36,7 @@ const SPARE_FACTS: usize = 4096;
 /// those of a PV are put together.
 const FACTS_MORE_BYTES: usize = 16 << 20;
 
-/// How often it is told what found no room. Losses that follow one another within this are one gap, so that hours of too much are not
+/// How often losses are told. Those that follow one another within this are one gap, so that hours of too much are not
 /// a gap for each PV and second; but none is longer than the other.
 const LOSSES_EACH: Duration = Duration::from_secs(1);
 const GAP_MAX: Duration = Duration::from_secs(60);

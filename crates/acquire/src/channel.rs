@@ -40,9 +40,9 @@ pub(crate) struct Channel {
     held: Option<Box<Sample>>,
     /// Its record is to be asked for its own name.
     pub(crate) is_unnamed: bool,
-    /// It stands in the list of those that wait for their time.
+    /// It is in the list of those in which an update waits until it is due.
     pub(crate) listed: bool,
-    /// It works no longer: an event that comes late is not for it, and must open no gap that nobody would close.
+    /// It was stopped or replaced: an event that comes late is not for it, and must open no gap that nobody would close.
     gone: bool,
 }
 
@@ -136,7 +136,7 @@ impl Channel {
         self.disabled
     }
 
-    /// Takes in what the client reports.
+    /// Takes in what the client reports. `Shared::receive` calls it, and passes its facts on to the buffer.
     pub(crate) fn receive(&mut self, event: Event, now: Timestamp, record: &mut dyn FnMut(Fact)) {
         if self.gone {
             return;

@@ -27,7 +27,7 @@ use crate::{
 const ROWS_WAIT: Duration = Duration::from_millis(500);
 const ROWS_LOOK: Duration = Duration::from_millis(1);
 
-/// A handle on acquisition, one for each who commands.
+/// A handle on acquisition, for whoever gives orders.
 #[derive(Debug)]
 pub struct Control<S> {
     shared: Arc<Shared<S>>,

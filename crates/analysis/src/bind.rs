@@ -1,4 +1,4 @@
-//! Binding: the names of an expression become tracks of PVs, and it is looked at whether what it says can be.
+//! Binding: the names of an expression become tracks of PVs, and what it says is checked against their types, units and labels.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Bounds: between what a number lies that is not looked at itself. They may be too wide, and are never too narrow: whatever is decided
-//! by them would be decided so by the numbers.
+//! Bounds: the limits between which a number lies that is not itself looked at. They may be too wide, and are never too narrow: whatever
+//! they decide, the numbers would decide alike.
 //!
 //! Sums, products and quotients of floats are rounded in the same direction as their arguments move, so that those of the ends bound all
 //! others. Of functions that a library computes less exactly only what is certain is taken.

@@ -22,7 +22,7 @@
 //!   Storage, Health              how whatever holds the samples is doing, and how much lies where
 //!   Orders, Rulebook, Standing   acquisition: what is recorded, by which rules, and where PVs stand
 //!   Nodes                        a cluster: how its nodes stand, and what an operator orders of them
-//!   Source                       whatever holds samples: the store, files of another archiver
+//!   Source                       whatever holds samples: the store, files of another archiver, another node, a cluster
 //!   Touched                      which PVs changed since somebody looked last
 //!   structure                    values that are structures, and their fields as samples
 //! ```

@@ -1,9 +1,9 @@
-//! The seam to whatever holds samples: this archive's own store, files of other archivers, later a cluster or another node.
+//! The seam to whatever holds samples: this archive's own store, files of other archivers, another node, a cluster.
 //!
 //! ```text
-//!   store ───────┐  by number
-//!   files ───────┼─► query merges them by time: samples, bins, values at a time, gaps, metadata
-//!   another ─────┘  by name
+//!   store, cluster ──┐  by number
+//!   files ───────────┼─► query merges them by time: samples, bins, values at a time, gaps, metadata
+//!   another node ────┘  by name
 //! ```
 //! A source is asked batch by batch and piece by piece, never sample by sample. Only its samples, the newest before a time and the extent
 //! of a PV are owed; whatever else it can tell has an answer here for one that cannot.

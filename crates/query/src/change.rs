@@ -1,5 +1,5 @@
-//! Change: what a PV was at two times, and how far its numbers lie apart that came before. Very many PVs are asked for it at once, and
-//! most of these have few samples, which are read once then instead of once for each of the three.
+//! Change: what a PV was at two times, and how much its numbers usually vary, by those that came before. Very many PVs are asked for it at
+//! once, and most of these have few samples, which are read once then instead of once for each of the three.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What one recorder of a PV lacks of what another one has: so much is taken over when both are to be one.
+//! What one recorder of a PV lacks and another one has: just that is taken over when the two become one archive.
 //!
 //! ```text
 //!   own     ──●──●─────●──            ● the same sample, or one update that arrived twice

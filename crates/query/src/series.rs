@@ -1,4 +1,4 @@
-//! A series: what one line of a plot shows.
+//! A series: a PV, or one field of a PV whose values are structures; what one line of a plot shows.
 
 use std::sync::Arc;
 

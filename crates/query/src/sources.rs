@@ -1,4 +1,4 @@
-//! Sources: what queries read, in the order in which it is believed.
+//! Sources: what queries read, in the order in which they are believed.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What can be asked of the archive and ordered, typed: HTTP, pvAccess and commands ask the same questions here, and get the same
-//! answers.
+//! What can be asked of the archive and ordered, typed: every front end asks the same questions here and gets the same answers. The
+//! only one today is HTTP (`web`).
 //!
 //! ```text
 //!   front end ──► Ask { principal, rights, lease, is_gone } ──► find, samples, bins, at a time, aligned, gaps, explain, ledger, when, exports

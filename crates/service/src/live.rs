@@ -1,5 +1,5 @@
-//! Live: new samples and changes of state of some PVs, as they come, from the store, so that what is told here is what somebody gets
-//! who asks again.
+//! Live: new samples and changes of state of some PVs, as they come. They are taken from the store, so that somebody who asks for the
+//! same time later gets the same.
 
 use std::time::Duration;
 

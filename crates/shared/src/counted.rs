@@ -1,4 +1,4 @@
-//! A shared store of which is known how much went over it: what a network and a database have to carry for a node.
+//! A shared store that counts what goes over it: what a network and a database have to carry for a node.
 
 use std::{
     ops::Range,

@@ -1,4 +1,4 @@
-//! What writer, readers and threads share.
+//! The engine: the open archive, which writer, readers and threads share, and the way of records into head and log.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -39,7 +39,7 @@ const ROOM_WAIT: Duration = Duration::from_millis(200);
 pub(crate) struct Engine {
     // fixed after start
     pub(crate) config: Config,
-    /// What it has of a cluster; none for an archive of one machine.
+    /// Its part in a cluster; none for an archive of one machine.
     pub(crate) owned: Option<Owned>,
     /// Segments that a repair gave up.
     pub(crate) lost: Vec<Manifest>,
@@ -73,18 +73,19 @@ pub(crate) struct Engine {
     registry: RwLock<Registry>,
     snapshot: RwLock<Arc<Snapshot>>,
     pub(crate) newest: Newest,
-    /// Of those who ask for bins.
+    /// What bins were made of lately.
     pub(crate) memory: Arc<Memory>,
     pub(crate) last_names: LastNames,
     /// What was found at the opening that the ledger does not tell of.
     pub(crate) unfinished: Mutex<Unfinished>,
     // signals
-    /// With `ingest`: there is something to write, or the end has come.
+    /// With `ingest`: there is something to write, or the end has come. The thread `log-write` (upkeep/threads.rs) waits for it.
     pub(crate) log_waiting: Condvar,
     /// With `ingest`: the head has room again.
     pub(crate) head_room: Condvar,
     // atomic
     pub(crate) counters: Arc<Counters>,
+    /// The thread `flush` (upkeep/threads.rs) looks at it twenty times a second.
     pub(crate) flush_wanted: AtomicBool,
     /// The last sign of life, in nanoseconds. Changed with `ingest` locked and read without: whoever appends has that lock nearly
     /// all the time where there is much to do.
@@ -243,7 +244,7 @@ impl Engine {
         Timestamp::from_nanos(self.alive.load(Relaxed))
     }
 
-    /// Somebody was alive then.
+    /// The archiver was alive then.
     pub(crate) fn note_alive(&self, then: Timestamp) {
         self.alive.fetch_max(then.nanos(), Relaxed);
     }
@@ -252,7 +253,7 @@ impl Engine {
         self.ingest.lock().expect("no holder of this lock panics")
     }
 
-    /// Another process may have the archive open by now.
+    /// Refuses once the store is closed, as another process may have the archive open by now.
     pub(crate) fn refuse_if_closed(&self) -> Result<(), Error> {
         let ingest = self.ingest();
         let closed = ingest.refusal.as_ref().filter(|_| ingest.closed);
@@ -300,7 +301,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Looks at the records once before any is taken.
+    /// Checks the records before any of them is taken.
     fn survey(&self, records: &[(PvId, Record)]) -> Result<Survey, Error> {
         let next = self.registry().next();
         let (mut has_metadata, mut samples) = (false, 0);

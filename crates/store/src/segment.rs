@@ -1,4 +1,13 @@
 //! Segments: blocks of many PVs in one immutable file, found by number of the PV.
+//!
+//! ```text
+//!   writer ◄─ fill (a batch in blocks)        directory   which PVs, and where their tables are; read from the end
+//!     │                                       entry       a block in the index of its PV
+//!     ├─► blocks of PV after PV               tables      indexes and summaries, in columns
+//!     ├─► tables, levels                      levels      summaries of stretches of time; pyramid: how bins are made of them
+//!     └─► names, directory, footer            names       which PVs the numbers mean
+//!   reader ─► directory ─► tables ─► blocks   manifest    what the catalogue knows of a segment; week, whose: where it lies, and whose it is
+//! ```
 
 mod directory;
 mod entry;

@@ -302,7 +302,7 @@ async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)
     }
 }
 
-/// An answer that says without what it was made.
+/// The answer, with a header that says what it was made without.
 fn telling(without: &[String], mut answer: Response) -> Response {
     if !without.is_empty() {
         let told = without.join(", ");
@@ -312,7 +312,7 @@ fn telling(without: &[String], mut answer: Response) -> Response {
     answer
 }
 
-/// Who sends a request, if they may do what its route does, to anything at all.
+/// Who sends a request; refused if there is nothing at all to which they may do what its route does.
 async fn admitted(app: &App, route: &Route, origin: &Origin, request: &Parts) -> Result<Identity, Refused> {
     let identity = auth::identify(&app.access, origin, &request.headers, route.right).await?;
     route.right.map_or(Ok(()), |right| identity.need(right))?;
@@ -341,6 +341,7 @@ struct Asker {
     origin: Origin,
 }
 
+/// The request as its handler sees it.
 fn call(
     app: Arc<App>,
     path: Vec<(String, String)>,
@@ -384,7 +385,7 @@ async fn turn(body: &Bytes) -> Result<Option<SemaphorePermit<'static>>, Refusal>
 /// How long the body of a request may be.
 #[derive(Clone, Copy)]
 struct BodyLimit {
-    /// As long as others', charged to the budget as it comes.
+    /// As long as those of other requests; charged to the budget as it comes.
     usual: usize,
     bytes_max: usize,
     /// Whether the budget has room for what is beyond the usual. The largest sample finds none, and is the one thing that need not.
@@ -447,7 +448,7 @@ async fn read_body(body: Body, headers: &HeaderMap, room: BodyLimit, lease: &Lea
             leave = Some(leave_to_be_large().await?);
             deadline = Instant::now() + BODY_TIMEOUT;
         }
-        // BodyLimit is made as it comes, whatever was announced: who announces much and sends nothing takes nothing.
+        // Room is made as the body comes, whatever was announced: a client that announces much and sends nothing takes nothing.
         if whole.capacity() - whole.len() < piece.len() {
             let most = if leave.is_some() { bytes_max } else { room.usual };
             let more = piece.len().max(whole.capacity()).max(BODY_ROOM_MIN).min(most - whole.len());

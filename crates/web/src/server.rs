@@ -267,8 +267,8 @@ fn made_room(open: &mut HashMap<Id, (AbortHandle, Arc<Activity>)>) -> bool {
     !idle.is_empty()
 }
 
-/// A body that is made as it is read: while a piece of it is being made, its connection is busy. As long as some of what was made is
-/// not on its way, no more is.
+/// A body that is made as it is read: while a piece of it is being made, its connection is busy. While too much of what was made is
+/// still unsent, no more is made.
 struct PacedBody {
     body: Body,
     activity: Arc<Activity>,

@@ -1,4 +1,4 @@
-//! A PV that is put to work, goes on in another way, or is taken out.
+//! Putting a PV to work, letting it go on with other settings, and taking it out.
 
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
@@ -14,8 +14,8 @@ use crate::{
 };
 
 impl<S: Sink> Shared<S> {
-    /// Puts a PV to work, or back to work with other settings. Without values there is a gap from `now` on; if only rules of its
-    /// sampling are others, it goes on without one.
+    /// Puts a PV to work, or back to work with other settings. From `now` until the first value there is a gap; if only the rules of its
+    /// sampling have changed, it goes on without one.
     pub(crate) fn install(&self, entry: PvEntry, now: Timestamp) {
         let pv = entry.id;
         let former = self.slot(pv);

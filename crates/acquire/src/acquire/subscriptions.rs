@@ -9,7 +9,7 @@ use super::Shared;
 use crate::slot::{ChannelSlot, NO_GENERATION};
 
 impl<S: Sink> Shared<S> {
-    /// Whether a subscription is the present one. With its first value the one that is to come becomes that.
+    /// Whether a subscription is the one to listen to. One that is to replace it becomes that with its first value.
     pub(super) fn is_heard(&self, pv: PvId, slot: &ChannelSlot, generation: u32, event: &Event) -> bool {
         if slot.generation() == generation {
             return true;

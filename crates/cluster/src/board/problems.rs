@@ -1,4 +1,4 @@
-//! What of a cluster goes wrong, in sentences for whoever runs it.
+//! What is wrong with a cluster, in sentences for whoever runs it.
 
 use std::sync::PoisonError;
 

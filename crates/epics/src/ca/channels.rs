@@ -65,7 +65,7 @@ pub(super) struct Channels {
     undescribed: Vec<u32>,
     undescribed_since: Option<Instant>,
     by_key: HashMap<Key, u32>,
-    // for the driver to take
+    // for the link to take
     orphans: Vec<Key>,
     pub(super) tally: Tally,
 }

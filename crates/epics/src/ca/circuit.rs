@@ -43,7 +43,7 @@ pub struct Circuit {
     last_heard: Instant,
     echo_sent: Option<Instant>,
     channels: Channels,
-    // for the driver to take
+    // for the link to take
     answers: Vec<Answer>,
     #[cfg(feature = "put")]
     puts: Vec<(u32, u32)>,
@@ -90,8 +90,8 @@ impl Circuit {
         }
     }
 
-    /// Takes what has arrived, tells the user, and returns how many bytes were whole messages; the rest is to be offered
-    /// again with more behind it. After an error the circuit is of no use.
+    /// Takes what has arrived, tells the user, and returns how many bytes were whole messages; the rest must be offered again,
+    /// with more behind it. After an error the circuit is useless.
     pub fn receive(
         &mut self,
         bytes: &[u8],
@@ -112,7 +112,7 @@ impl Circuit {
         Ok(bytes.len() - rest.len())
     }
 
-    /// What waits to be sent; the driver removes what it has sent.
+    /// What waits to be sent; the link (`net::ca`) removes what it has sent.
     pub fn transmit(&mut self) -> &mut Vec<u8> {
         &mut self.channels.out
     }

@@ -59,7 +59,7 @@ pub(super) enum Role {
 /// A field of the top structure, or a field of a structure in it.
 pub(super) type Place = (usize, Option<usize>);
 
-/// Every path that has a meaning, in all types alike.
+/// Every path that has a meaning, in all types alike: a new one is read by `normative.rs` and, if it describes, noted by `describe.rs`.
 const ROLES: [(&str, &str, Role); 22] = [
     ("value", "", Role::Value),
     ("value", "index", Role::Value),

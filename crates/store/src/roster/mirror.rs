@@ -1,4 +1,4 @@
-//! The list of another archive, or a part of it, as the own one: whatever was ordered there, all of it is one change here.
+//! A list of PVs that follows that of another archive, or a part of it: whatever was ordered there becomes one change here.
 
 use std::collections::{HashMap, HashSet};
 

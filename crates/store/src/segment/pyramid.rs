@@ -1,5 +1,4 @@
-//! The pyramid: of levels of ever shorter stretches the fewest rows that tell of all samples between neighbouring edges,
-//! added up.
+//! The pyramid: the fewest rows, out of levels of ever shorter stretches, that add up to all samples between neighbouring edges.
 //!
 //! ```text
 //!   8 h      ·     ┊     ·         ━━━━━━━━━━━━━━━━━━━━━━━━━━━         ·    ┊

@@ -1,4 +1,4 @@
-//! The writer of segments: blocks of PV after PV, then all by which they are found.
+//! The writer of segments: the blocks of one PV after the other, then everything by which they are found.
 
 use std::{io, sync::Arc};
 

@@ -45,7 +45,7 @@ const RUN_BYTES_MAX: usize = 16 << 20;
 const HOUR_FROM: Duration = Duration::from_secs(30 * 60);
 
 impl Engine {
-    /// Flushes what is in the heads. With `now` goes the folder of the week.
+    /// Flushes what is in the heads, into the folder of the week of `now`.
     pub(crate) fn flush(&self, now: Timestamp) -> Result<(), Error> {
         let mut flushing = self.flushing.lock().expect("no holder of this lock panics");
         if self.owned.as_ref().is_some_and(Owned::holds_flushes) {

@@ -1,5 +1,5 @@
-//! Giving up: what another archive has of a time by now need not be here any more. It goes as what is purged goes, at once for readers and in the
-//! background from segments; the PVs, their gaps and what comes later stay.
+//! Giving up: samples that another archive has by now need not be here any more. They go as purged ones do, at once for readers and in
+//! the background from segments; the PVs, their gaps and what comes later stay.
 //!
 //! ```text
 //!   mark ─────► { before, below }      what is older than this, in segments with lower numbers

@@ -1,5 +1,5 @@
-//! When the catalogue has what was told as failed: what is in memory of it is made anew, so that everybody sees what the next
-//! start would find.
+//! When a transaction was reported as failed and the catalogue has it all the same: what memory holds of the catalogue is made anew, so
+//! that everybody sees what the next start would find.
 
 use std::sync::{Arc, MutexGuard, atomic::Ordering::Acquire};
 

@@ -1,4 +1,4 @@
-//! The sign for a thread that it is to end, which it waits for between two pieces of work.
+//! The sign that tells a thread to end; threads wait for it between two pieces of work.
 
 use std::{
     sync::{

@@ -1,4 +1,4 @@
-//! What epochs before have recorded and not put into segments: it is read from their logs, and becomes segments here.
+//! What earlier epochs recorded and did not put into segments: it is read from their logs, and becomes segments here.
 //!
 //! ```text
 //!   the committed pieces of the log in the shared store ─┐

@@ -22,7 +22,7 @@ use crate::{
     upkeep::{compact::Compaction, scrub, stop::Stop},
 };
 
-/// So long frames wait in the buffer at most: what a dying process, not a dying machine, can take with it.
+/// Frames wait in the spool no longer than this: what is lost if the process dies and the machine does not.
 const WRITE_DELAY: Duration = Duration::from_millis(10);
 /// How often the flushing thread looks whether it is wanted.
 const FLUSH_POLL: Duration = Duration::from_millis(50);
@@ -39,7 +39,7 @@ const RETRY_LAST: Duration = Duration::from_secs(60);
 /// answer have the processor first.
 const GIVE_WAY: i32 = 10;
 
-/// So long a merge waits for flushes in all, and looks whether it still must.
+/// How long a merge makes way for flushes in all, and how often it looks whether it still must.
 const MAKE_WAY: Duration = Duration::from_secs(30);
 const MAKE_WAY_POLL: Duration = Duration::from_millis(5);
 

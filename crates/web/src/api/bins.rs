@@ -21,7 +21,7 @@ use crate::{
 };
 
 const BINS_DEFAULT: usize = 1000;
-/// What a bin takes until it is sent, with its text; more are refused in any case.
+/// What a bin is charged until it is sent, with its text. No more bins than this are charged: the query refuses more.
 const BIN_BYTES: usize = 400;
 const BINS_CHARGED_MAX: usize = 100_000;
 

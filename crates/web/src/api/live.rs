@@ -21,7 +21,7 @@ use crate::{
 };
 
 const PVS_MAX: usize = 50;
-/// How often the store is asked: quick to the eye, and cheap, because nothing is read while nothing was appended.
+/// How often `Live::look` asks the store: quick to the eye, and cheap, because nothing is read while nothing was appended.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// A look that has made so many bytes leaves the other PVs to the next: fifty that begin far in the past are not held at once.
 const LOOK_BYTES_MAX: usize = 4 << 20;

@@ -26,17 +26,18 @@ use tokio::{
 
 use super::crowd::Crowd;
 
-/// While less than this is at work, work is done where it was asked for, and another thread reads the requests meanwhile. There must be
-/// one for that: what waits for a disk that does not answer keeps its thread. Where many ask, and in a crowd, a hand-over is cheaper.
+/// While fewer pieces of work than this are under way, one is done by the thread that asked for it, and another thread reads requests
+/// meanwhile. There must be one for that: work that waits for a disk that does not answer keeps its thread. Where many ask, and in a
+/// crowd, a hand-over is cheaper.
 const LITTLE: usize = 2;
 
-/// So many threads for each processor have something to do for all of them, though some of them wait a little now and then.
+/// With so many threads for each processor all processors have something to do, though some threads wait a little now and then.
 const ENOUGH_EACH: usize = 2;
 
-/// And so many are the most, however many of them wait for a disk that does not answer.
+/// The most threads there may be, however many of them wait for a disk that does not answer.
 const MOST: usize = 64;
 
-/// A thread that has been at one piece of work for so long may wait for a disk, and another takes its turn.
+/// A thread that has been at one piece of work for so long probably waits for a disk, and another takes its turn.
 const SLOW: Duration = Duration::from_millis(25);
 
 /// The threads that do what may block, and what waits for them.

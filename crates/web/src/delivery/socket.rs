@@ -24,8 +24,8 @@ use tokio::{
 
 use crate::{browser, stream::Stream};
 
-/// So long, and so many bytes, a client may still send whose connection is over: whoever hangs up with unread bytes takes the
-/// answer back that was sent before.
+/// How long, and how many bytes, a client may still send when its connection is over: to close a socket that has unread bytes would
+/// take back the answer that was sent before.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES_MAX: usize = 64 << 20;
 const LINGER_ROOM: usize = 16 << 10;
@@ -37,7 +37,7 @@ pub(crate) struct Activity {
     /// Milliseconds since then, when bytes last went either way.
     last: AtomicU64,
     answering: AtomicBool,
-    /// Bytes of the answer that have been given to the connection since it last had written everything.
+    /// Bytes of the answer that were given to the connection since it had last written everything.
     unwritten: AtomicUsize,
     /// Whether the answer waits for that.
     held: AtomicBool,

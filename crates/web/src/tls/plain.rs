@@ -1,4 +1,4 @@
-//! Who asks without TLS where there is TLS is told by which URL to ask.
+//! A client that speaks plain HTTP where there is TLS is told which URL to use instead.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 

@@ -98,15 +98,15 @@ struct Subscription {
     monitor: Monitor,
     place: Place,
     failures: u32,
-    /// How many restarts of its server are no news to it.
+    /// How many restarts of its server it has been told of.
     restarts: u32,
 }
 
 #[derive(Clone, Copy)]
 enum Place {
-    /// After it was lost, if it ever was somewhere.
+    /// With the server that had it last and when that was lost, if one ever had it.
     Searching { lost: Option<(SocketAddr, Instant)> },
-    /// `again` if it was there before, too.
+    /// `again` if it has come back to the server that had it before.
     On { server: SocketAddr, since: Instant, again: bool },
 }
 
@@ -336,8 +336,8 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
         self.search.add_again(key, Arc::clone(&subscription.name), server, subscription.failures, now);
     }
 
-    /// The beacons of a server count anew. Those of its channels that have just come back hear of it now, those that are still to
-    /// come back when they do. Where no circuit was lost nothing was restarted, whatever the beacons say.
+    /// The beacons of a server count from the start again, so it was restarted. Its channels that have just come back are told now, the
+    /// others when they come back. Where no circuit was lost nothing was restarted, whatever the beacons say.
     fn restarted(&mut self, server: SocketAddr, now: Instant) {
         let count = self.restarts.add(server, now);
         let Some(circuit) = self.circuits.get(&server) else { return };
