@@ -245,6 +245,7 @@ impl NodeShards {
         }
     }
 
+    /// Ends a shard that another node has taken, and hands over what that one does not have yet.
     fn give_up(&self, shard: u32, running: &Running) {
         let Some((store, acquire)) = running.end() else { return };
         tracing::info!("shard {shard} has another owner; it ends here");

@@ -43,7 +43,7 @@ interface DrawnTrace {
 
 interface Tile {
   canvas: HTMLCanvasElement;
-  /** Of those that were not drawn yet there is none. */
+  /** None for those that were not drawn yet. */
   panes: (Drawn | undefined)[];
 }
 
@@ -67,7 +67,7 @@ interface Wanted {
   dotted: Set<Trace>;
   /** How wide a tile is, in canvas pixels. */
   wide: number;
-  /** So many traces may still be drawn in this frame of what can wait. */
+  /** How many more traces may be drawn in this frame of what can wait. */
   left: number;
 }
 
@@ -96,7 +96,7 @@ const NEIGHBOURS = 2;
 const KEPT_LEAST = 16;
 
 export class Layer {
-  /** Of what is in sight a part shows what was loaded before: it is to be shown again. */
+  /** A part of what is in sight shows what was loaded before: it is to be shown again. */
   isLate = false;
   private tiles = new Map<number, Tile>();
   private spare: HTMLCanvasElement[] = [];

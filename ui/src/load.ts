@@ -14,7 +14,7 @@ import { plotWords as words } from "./words/plot.ts";
 /** Texts beyond this many are more than a strip of a screen's width can tell apart. */
 const TEXTS_MAX = 4000;
 
-/** Round bins are up to 2.5 times as long as they need be: of so many a pixel none is much wider than a pixel. */
+/** Round bins are up to 2.5 times as long as they need be: with so many a pixel none is much wider than a pixel. */
 const BINS_PER_PIXEL = 2;
 
 /** What to load: the range, about one bin per pixel, and whether live samples will continue it. */
@@ -33,15 +33,15 @@ interface Asked {
   trace: Trace;
   pv: string;
   wanted: Wanted;
-  /** It is drawn so many seconds later. */
+  /** It is drawn this many seconds later than it was recorded. */
   earlier: number;
 }
 
-/** Traces that are loaded together; it ends when none of them is wanted any more. */
+/** Traces that are loaded together; the load is given up when none of them is wanted any more. */
 class Batch {
   readonly controller = new AbortController();
   readonly traces: Set<Trace>;
-  /** Of these there is something new: what is refused behind it is no reason to say that they have nothing. */
+  /** Those that have got something: if a later part is refused, that is no reason to say that they have nothing. */
   readonly taken = new Set<Trace>();
 
   constructor(traces: Trace[]) {
@@ -353,7 +353,7 @@ function movedBy({ trace, wanted, earlier }: Asked): Side | null {
   return sideOf({ range: had.range, bins: had.bins, settled }, wanted.range);
 }
 
-/** When it was recorded what is drawn in a range. */
+/** When what is drawn in a range was recorded. */
 function recorded({ from, to }: Range, earlier: number): Range {
   return { from: from - earlier, to: to - earlier };
 }

@@ -91,7 +91,7 @@ const renewal = new Renewal(
 );
 const remarks = new Remarks(byId("remarks"));
 
-/** What of the address is left out; a wall has nobody who could take note of it, nor has a plot within another page. */
+/** Says what of the address is left out: not on a wall or in a plot within another page, where nobody would take note of it. */
 function tellUnread(): void {
   const isTold = part === "plot" && store.view.frame === "whole";
   // Behind a # a view may stand, or the name of a place in the page.

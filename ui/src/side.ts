@@ -65,7 +65,7 @@ export function withSide(bins: Bins, side: Side, added: Bins): Bins | null {
   return joined;
 }
 
-/** Where the bins come from that were kept. It keeps none of them: each would keep the ones before it. */
+/** Which bins others were made of. It keeps none of them alive: each would keep the ones before it. */
 const takenOver = new WeakMap<Bins, { of: WeakRef<Bins>; rows: number }>();
 
 /** How many rows of bins are in others unchanged, from the first row on that both have; 0 where nothing is known. */

@@ -294,6 +294,7 @@ impl Channel {
         (self.served.run, self.served.run_is_news) = (Some(run), true);
     }
 
+    /// A value has come: which time it gets, whether it ends a gap, and whether it becomes a sample.
     fn updated(&mut self, reading: Reading, now: Timestamp, record: &mut dyn FnMut(Fact)) {
         self.served.counters.account.received += 1;
         self.served.counters.account.overruns += u64::from(reading.overrun);

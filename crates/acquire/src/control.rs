@@ -440,6 +440,7 @@ impl<S: Roster> Control<S> {
         })
     }
 
+    /// Pauses or resumes PVs, and the fields that belong to them, all in one change.
     fn set_state(&self, pvs: &[PvId], state: PvState, by: &By) -> Result<Vec<Change>, S::Error> {
         let _command = lock(&self.shared.commands);
         let mut wanted = Vec::new();

@@ -114,7 +114,7 @@ impl Sampler {
         Sampler::Sieve(Box::new(Sieve { band, scan, bucket, waiting: None }))
     }
 
-    /// An update arrived.
+    /// Decides what becomes of an update that has arrived.
     pub(crate) fn offer(&mut self, sample: Sample, now: Timestamp) -> Decision {
         let Sampler::Sieve(sieve) = self else { return Decision::Take(sample) };
         let sieve: &mut Sieve = sieve;

@@ -58,6 +58,7 @@ impl Answers {
         self.board.open_here(shard).ok_or_else(away)
     }
 
+    /// The answer to a question of another node.
     pub(crate) fn made(&self, question: Question) -> Result<Answer, DirectoryError> {
         Ok(match question {
             Question::Briefs(shard, pvs) => {

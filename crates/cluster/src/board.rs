@@ -299,6 +299,7 @@ impl Board {
         nodes.map(|(node, ..)| node).filter(is_there).collect()
     }
 
+    /// Who answers for a shard now: this node, another, or nobody.
     pub(crate) fn seat(&self, shard: u32) -> Seat {
         let claim = self.claim(shard);
         // This node may be the last to learn that another one has taken a shard.

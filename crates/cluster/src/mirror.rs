@@ -153,6 +153,7 @@ impl Board {
         wanted.is_some_and(|wanted| self.list(copy, |of_copy| is_so(of_copy, &wanted)).unwrap_or(false))
     }
 
+    /// Makes the list of a copy that is open here what the list of its shard is.
     fn follow_shard(&self, open: &Open, copy: u32, shard: u32, now: Timestamp) -> Result<(), DirectoryError> {
         let turn = self.mirroring.turn(copy);
         let _turn = locked(&turn);

@@ -104,6 +104,7 @@ impl Bins {
         Ok(self.waiting.take_if(|piece| piece.time() < t1))
     }
 
+    /// Counts what lies in one bin: summaries as a whole, and rows.
     fn fill(&mut self, tally: &mut Tally, t0: Timestamp, t1: Timestamp) -> Result<(), Error> {
         while let Some(piece) = self.next_before(t1)? {
             tally.hold(self.held, t0, piece.time());

@@ -61,6 +61,7 @@ impl Stretches {
         cuts
     }
 
+    /// Begins to read a part of the range: in summaries if one source alone may have samples there and tells of them so.
     fn open(&self, span: &Span) -> Result<Piece, Error> {
         let asked = self.sources.asked(self.series.pv);
         let wanted: Vec<_> = asked.each().enumerate().filter(|(index, _)| span.who.contains(index)).collect();

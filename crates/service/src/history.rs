@@ -80,7 +80,7 @@ impl Sought<'_> {
 }
 
 impl Ask {
-    /// Lines of the audit, the newest first. What was done to no single PV may name any, and is told only to who sees all.
+    /// Lines of the audit, the newest first. A line about no single PV may name any of them, so it is told only to those who see all.
     pub fn audit(&self, wanted: &AuditWanted) -> Result<AuditPage, Refusal> {
         let directory = &self.listed().behind.directory;
         if self.sees_all() && !wanted.is_narrowed() {

@@ -53,7 +53,7 @@ impl IocRow {
 }
 
 impl Ask {
-    /// The IOCs whose PVs are seen, those with the most lost PVs first; and for who sees all those, too, that serve none at present.
+    /// The IOCs whose PVs are seen, those with the most lost PVs first. Whoever sees all PVs is also told of IOCs that serve none at present.
     pub fn iocs(&self, wanted: &IocsWanted) -> Result<Vec<IocRow>, Refusal> {
         let table = self.table_now(false)?;
         let mut rows: Vec<IocRow> = table.words.iocs.texts().iter().map(|address| IocRow::new(address)).collect();

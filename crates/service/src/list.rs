@@ -397,7 +397,7 @@ fn told<K>(picked: Picked<K>, key: impl Fn(K) -> Key) -> PagePicked {
     (Picked { total, counts, rows, next: None }, next.map(|(last, pv)| (key(last), pv)))
 }
 
-/// By what rows are sorted, as numbers, the smallest of which come first; the greatest of all is of what is not known.
+/// What rows are sorted by, as numbers: the smallest come first, and the greatest of all stands for what is not known.
 fn key_by(sort: SortBy, table: &Table, descending: bool) -> impl Fn(&Chunk, usize) -> u64 + use<> {
     let places = match sort {
         SortBy::Policy => table.words.policies.order(),

@@ -128,7 +128,7 @@ impl Ask {
         Ok(newest.filter(|memo| memo.number == number && memo.text.kind == kind && self.sees_memo(memo)))
     }
 
-    /// Whoever does not see all PVs sees what he wrote himself, and what is about PVs that he sees.
+    /// Whoever does not see all PVs sees what they wrote themselves, and what is about PVs that they see.
     fn sees_memo(&self, memo: &Memo) -> bool {
         let pvs = &memo.text.pvs;
         self.sees_all()

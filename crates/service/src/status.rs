@@ -107,6 +107,7 @@ fn away((name, why): &(String, Option<String>)) -> Option<String> {
     Some(format!("The copy {name:?} is not asked, answers are made without it: {why}."))
 }
 
+/// What is wrong, in sentences for an operator: what the store tells of itself, then what was lost and who is away.
 fn problems(totals: &Totals, health: &Health, watermark: Watermark, trouble: &Trouble) -> Vec<String> {
     let mut problems = health.problems.clone();
     if let Some(refusal) = &health.refusal {

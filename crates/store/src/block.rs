@@ -42,7 +42,7 @@ pub(crate) fn put_frames(out: &mut Vec<u8>, pv: PvId, frames: &Frames, effort: E
     put_with(out, pv, frames.samples(), effort, |column| array::put_frames(column, frames, effort));
 }
 
-/// Appends a block whose values are written by somebody else.
+/// Appends a block whose values `put_values` writes.
 pub(crate) fn put_with(
     out: &mut Vec<u8>,
     pv: PvId,

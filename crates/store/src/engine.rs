@@ -262,7 +262,7 @@ impl Engine {
 
     /// Takes records: into the log's buffer and into the head, or not at all.
     pub(crate) fn append(&self, records: &[(PvId, Record)], now: Timestamp) -> Result<(), Error> {
-        let result = self.append_counted(records, now);
+        let result = self.try_append(records, now);
         if result.is_err() {
             let samples = records.iter().map(|(_, record)| record.samples() as u64).sum();
             self.counters.refused_appends.fetch_add(1, Relaxed);
@@ -271,7 +271,8 @@ impl Engine {
         result
     }
 
-    fn append_counted(&self, records: &[(PvId, Record)], now: Timestamp) -> Result<(), Error> {
+    /// The same without counting what is refused.
+    fn try_append(&self, records: &[(PvId, Record)], now: Timestamp) -> Result<(), Error> {
         let survey = self.survey(records)?;
         let news = if survey.has_metadata { self.without_known_metadata(records)? } else { None };
         let records = news.as_deref().unwrap_or(records);

@@ -237,6 +237,8 @@ fn may_be_read_elsewhere(app: &App, path: &str) -> bool {
     path.starts_with("/retrieval/") && app.access.config().anonymous.0 >= Some(Right::Read)
 }
 
+/// The way of a request: who sends it and whether they may, its body, the memory that it takes, its handler on a thread that may block,
+/// and what its answer has to say besides.
 async fn handle(app: Arc<App>, route: &'static Route, path: Vec<(String, String)>, request: Request) -> Answer {
     let (parts, body) = request.into_parts();
     let asked = Arc::new(RequestLine::of(&parts.method, &parts.uri, &parts.headers, parts.extensions.get::<Peer>()));

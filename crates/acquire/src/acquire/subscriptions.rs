@@ -24,6 +24,7 @@ impl<S: Sink> Shared<S> {
         is_ready
     }
 
+    /// Asks for a PV, by its protocol; what comes is told to `receive` with a key of that generation.
     pub(super) fn subscribe(&self, pv: PvId, generation: u32, settings: &PvSettings, name: Arc<str>) {
         let clients = self.read_clients();
         let Some(clients) = clients.as_ref() else { return };
@@ -50,6 +51,7 @@ pub(super) struct Monitors {
 }
 
 impl Monitors {
+    /// What the settings of a PV mean for its server.
     pub(super) fn of(settings: &PvSettings) -> Monitors {
         use epics::ca::{Mask, filter};
         let rules = settings.rules();

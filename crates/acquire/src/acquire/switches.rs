@@ -67,6 +67,7 @@ impl<S: Sink> Shared<S> {
         look(&lock(&self.groups))
     }
 
+    /// A PV that switches groups has a new value.
     pub(super) fn switched(&self, number: u32, event: Event) {
         let Event::Updated(reading) = event else { return };
         let now = now();

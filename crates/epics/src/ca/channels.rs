@@ -204,6 +204,7 @@ impl Channels {
         mem::take(&mut self.orphans)
     }
 
+    /// An update of a subscription: of a value, or of the properties, which is told as a description.
     pub(super) fn take_value(&mut self, message: &Message<'_>, tell: &mut impl FnMut(Key, Event)) {
         let header = message.header;
         if header.parameter2 & 1 == 1 {

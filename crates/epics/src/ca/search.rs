@@ -313,6 +313,7 @@ impl Search {
         }
     }
 
+    /// How long a name waits in a queue before it is asked for (again).
     fn wait(&self, queue: usize) -> Duration {
         match u32::try_from(queue) {
             Ok(0) => Duration::ZERO,

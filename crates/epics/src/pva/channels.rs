@@ -316,7 +316,7 @@ impl Channels {
         plan
     }
 
-    /// Changes arrive.
+    /// An update of a monitor: the changes are merged into its last value, and what is new is told.
     pub(crate) fn update(&mut self, ioid: u32, mut changes: Reader, now: Instant, emit: &mut impl FnMut(Key, Event)) {
         // QSRV2 has been seen to send updates without anything in them
         if changes.rest().is_empty() {

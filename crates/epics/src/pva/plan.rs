@@ -111,6 +111,7 @@ impl Plan {
     }
 }
 
+/// A structure is no more than its value if its id says so, or if it has no fields but the usual company; all else is kept whole.
 fn kind(ty: &Type) -> Kind {
     let Type::Structure(s) = ty else { return Kind::Whole };
     let named = ["epics:nt/NTScalar", "epics:nt/NTEnum"].iter().any(|id| s.id().starts_with(id));

@@ -433,7 +433,7 @@ impl Kept {
         }
     }
 
-    /// Looks at how the PVs of some chunks fare, those first for whom it was looked at longest ago. Whether it did.
+    /// Looks again at how the PVs of some chunks fare, first of those that were looked at longest ago. Says whether it was time for any.
     fn walk(&mut self, of: &Asked<'_>) -> bool {
         let (begun, mut walked) = (Instant::now(), 0);
         while walked < self.walked.len() {

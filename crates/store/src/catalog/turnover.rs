@@ -112,8 +112,8 @@ impl Turnover {
         gaps.get(&(self.began, GapCause::NeverConnected)).map_or(Some(self.began), |gap| gap.to)
     }
 
-    /// Of the gaps of a PV, of which each owner has told its own, makes those that are told: the one with which the next owner begins is none
-    /// while the one before had the PV. What is open where it lives no more goes on until the next begins.
+    /// Each owner has told its own gaps of a PV; this makes of them the gaps that readers are told. The gap with which the next owner begins
+    /// counts only from where the one before no longer had the PV; a gap that was open when an owner ended goes on until the next begins.
     pub(crate) fn settle(&self, gaps: &mut BTreeMap<(Timestamp, GapCause), Gap>) {
         let start = (self.began, GapCause::NeverConnected);
         let first = self.first_value(gaps).unwrap_or(Timestamp::MAX);

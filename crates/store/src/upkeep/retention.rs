@@ -101,7 +101,7 @@ fn rule_of(rules: &[Rule], name: &str) -> Option<usize> {
     rules.iter().position(|rule| Glob(&rule.pvs).fits(name))
 }
 
-/// The rule for a PV that the archive keeps for itself: it begins as the names of all of these do, with no `*` before.
+/// The rule for a PV that the archive keeps for itself. Only a rule that begins as the names of all these do counts: none with a `*` there.
 fn rule_of_own(rules: &[Rule], name: &str) -> Option<usize> {
     rules.iter().position(|rule| rule.pvs.starts_with(LEDGER_PREFIX) && Glob(&rule.pvs).fits(name))
 }

@@ -92,6 +92,7 @@ impl Engine {
         }
     }
 
+    /// Takes over what came of a turn: which changes the journal has, up to where samples are durable, and what goes wrong.
     fn learn(&self, owned: &Owned, owner: &Owner, result: shared::Result<()>) {
         owned.rows.store(owner.rows(), Relaxed);
         if owned.outbox.note(owner.waiting(), owner.standing()) {

@@ -132,6 +132,7 @@ fn giving_way(run: fn(&Engine, &Stop)) -> impl FnOnce(&Engine, &Stop) {
     }
 }
 
+/// Writes what is appended to the files of the log, ten milliseconds after it came or when it is much.
 fn write_log(engine: &Engine, stop: &Stop) {
     while !stop.is_asked() {
         let mut ingest = engine.ingest();
@@ -165,6 +166,7 @@ fn watch_folder(engine: &Engine, stop: &Stop) {
     }
 }
 
+/// Makes a segment of the head when that is wanted, and looks after the reserve of the disk.
 fn flush(engine: &Engine, stop: &Stop) {
     let mut failed: Option<Instant> = None;
     while stop.wait(FLUSH_POLL) {
@@ -201,6 +203,7 @@ fn tidy(engine: &Engine, stop: &Stop) {
     }
 }
 
+/// Merges segments, and takes away what retention says, as long as there is something to do.
 fn compact(engine: &Engine, stop: &Stop) {
     let mut pause = COMPACT_POLL;
     let mut retry = Retry::default();

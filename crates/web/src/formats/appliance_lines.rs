@@ -74,6 +74,7 @@ impl Iterator for LinesPlain {
     }
 }
 
+/// Writes the samples of a piece, a line each.
 pub(super) fn put_plain(out: &mut Vec<u8>, piece: &Piece, columns: Columns) {
     if columns == Columns::Elements {
         piece.rows().for_each(|row| put_element(out, piece.batch().times()[row], piece.values(), row));

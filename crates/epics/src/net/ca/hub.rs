@@ -179,6 +179,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
         }
     }
 
+    /// Sends the searches that are due: as datagrams, and to name servers by their circuits.
     async fn send_searches(&mut self, datagram: &mut Vec<u8>) {
         while self.search.poll(Instant::now(), datagram) {
             self.udp.search(datagram).await;
@@ -241,6 +242,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
         }
     }
 
+    /// A datagram has come: each name that it answers is attached to that server.
     fn receive(&mut self, size: usize, sender: SocketAddr) {
         let now = Instant::now();
         let mut found = Vec::new();
@@ -291,7 +293,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
         }
     }
 
-    /// A server was found for the PV.
+    /// A server was found for the PV: the circuit to it, started if there is none, opens a channel.
     fn attach(&mut self, key: Key, answer: Answer, now: Instant) {
         let server = answer.server;
         if !self.circuits.contains_key(&server) {

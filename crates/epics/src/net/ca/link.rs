@@ -139,6 +139,7 @@ impl<H: Fn(Key, Event)> Link<H> {
         }
     }
 
+    /// Runs the circuit to its end, and says why that came.
     async fn converse(&mut self, circuit: &mut Circuit, stream: &TcpStream) -> End {
         let mut input = Vec::with_capacity(READ_BYTES);
         let mut batch = Vec::new();

@@ -207,6 +207,7 @@ impl<H: Fn(Key, Event) + Clone + Send + Sync + 'static> Hub<H> {
         }
     }
 
+    /// An answer to a search: the circuit to that server, started if there is none, subscribes to the names that it has.
     fn reply(&mut self, reply: &SearchReply, sender: SocketAddr, now: Instant) {
         let duplicates = self.search.duplicates(reply, sender.ip());
         let counted = duplicates.len() as u64;

@@ -143,7 +143,7 @@ impl Segment {
         Ok(batch)
     }
 
-    /// The same of what need not be made as a whole.
+    /// The same, but the arrays of frames are not made yet.
     pub(crate) fn open(&self, pv: PvId, entry: &Entry, bytes: &[u8]) -> Result<Opened, Error> {
         let opened = block::open(bytes).map_err(|Malformed(reason)| self.corrupt_block(pv, entry, reason));
         let (owner, opened) = opened?;
