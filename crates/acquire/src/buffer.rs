@@ -19,7 +19,7 @@ use crate::channel::Fact;
 const FACT_BYTES: usize = size_of::<(PvId, Fact)>();
 
 /// What is handed to the store at once, about two milliseconds' work of single numbers. When the writer is behind the queue may hold much
-/// more: then there is room again after each portion, who asks the store meanwhile has his turn, and it sees in time that its head is
+/// more: then there is room again after each portion, those who ask the store meanwhile get a turn, and it sees in time that its head is
 /// full; and nobody who reads a batch has to take more at once.
 pub(crate) const PORTION_BYTES: usize = 1 << 20;
 /// Of arrays, and of whatever else takes so many bytes, no more than so many at once, a tenth of a millisecond's work: with more than the

@@ -15,7 +15,7 @@ use crate::track::{Track, What};
 
 /// One answer reads at most this many numbers: two PVs at 10 Hz have three thousand million in five years.
 pub(crate) const READ_MAX: u64 = 4_000_000_000;
-/// Whoever goes through steps looks at this many before he lets others have their turn.
+/// After so many steps others get a turn.
 pub(crate) const STEPS_AT_ONCE: usize = 8192;
 /// One answer keeps at most this many sentences about damage.
 pub(crate) const DAMAGE_TOLD: usize = 100;

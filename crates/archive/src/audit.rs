@@ -97,7 +97,7 @@ impl Principal {
         Principal { established: established.into(), claimed: None, how: Some(how), way: None }
     }
 
-    /// Somebody who has shown who he is, such as `token:ingest`, `oidc:operator1` or `local:0`.
+    /// Somebody who has shown who they are, such as `token:ingest`, `oidc:operator1` or `local:0`.
     pub fn shown(how: How, name: &str) -> Principal {
         Principal::new(format!("{}:{name}", how.name()), how)
     }

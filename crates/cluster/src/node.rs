@@ -37,7 +37,7 @@ pub struct Node {
     members: Members,
     began: Option<Duration>,
     moved: Option<Duration>,
-    /// Who said last that he has a shard, and when that was.
+    /// Which node said last that it has a shard, and when that was.
     said: BTreeMap<u32, (String, Duration)>,
     /// In which epoch each shard is recorded, and since when for all that is heard.
     rests: BTreeMap<u32, (u64, Duration)>,

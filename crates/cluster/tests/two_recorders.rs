@@ -1,6 +1,6 @@
 //! Schedules of two recorders of the same PVs: the shard and its copy, with real stores at two of three nodes, of which one at a time is
-//! killed with its disk, cut off from the shared store, or gives its shard to another node, which hears the IOC only a while later. Who was
-//! replaced records until he finds it out, and hands over what he has. Every update that the IOC sent is read once and in order, bins are
+//! killed with its disk, cut off from the shared store, or gives its shard to another node, which hears the IOC only a while later. A node
+//! that was replaced records until it finds that out, and hands over what it has. Every update that the IOC sent is read once and in order, bins are
 //! those of what is read, no gap is told in which there are samples, and the copy has the PVs of its shard. Days that are over go into the shard
 //! meanwhile, and in the end the copy has nothing of them.
 //!
@@ -453,8 +453,8 @@ impl World {
         Ok(())
     }
 
-    /// Who was replaced finds it out, once his successor hears the IOC, and hands over what he has. Where that cannot be taken now, the
-    /// next time.
+    /// A node that was replaced finds that out, once its successor hears the IOC, and hands over what it has. What cannot be taken now is
+    /// taken the next time.
     fn hand_over(&mut self) -> Result<(), Violation> {
         for (which, life) in std::mem::take(&mut self.replaced) {
             let taker = self.recorders[which].life.as_ref().filter(|taker| taker.hears_in == 0);

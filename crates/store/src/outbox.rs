@@ -135,7 +135,7 @@ impl Outbox {
         state.late.take_if(|late| *late <= journalled).is_some()
     }
 
-    /// Whether somebody was told that it is not known whether the journal has his order, and it is not.
+    /// Whether somebody was told that nobody knows whether the journal has their order, and that is still so.
     pub(crate) fn has_late(&self) -> bool {
         self.state().late.is_some()
     }

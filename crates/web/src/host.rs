@@ -1,8 +1,8 @@
 //! By which names the archiver may be asked for. What `Host` says is compared with them before anything else is done.
 //!
-//! Whoever has a name of his own can let it lead to the archiver's address (DNS rebinding). For a browser his page and the archiver
-//! are then one site, and `Host` alone still says by whose name it came. An address cannot be turned so, and nobody else owns the names
-//! of this machine.
+//! An attacker who owns a name can let it lead to the archiver's address (DNS rebinding). For a browser the attacker's page and the
+//! archiver are then one site, and only `Host` still says by whose name the request came. An address cannot be abused like that, and
+//! nobody else owns the names of this machine.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 

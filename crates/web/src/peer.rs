@@ -61,7 +61,7 @@ impl Peer {
                     Err(error) => error.kind() != io::ErrorKind::WouldBlock,
                 }
             }
-            // Its farewell may lie there unread, but nobody who waits for an answer ends what he sends.
+            // Its farewell may lie there unread, but nobody who waits for an answer ends their own side.
             Wire::Sealed => {
                 let mut looked = [PollFd::new(&*stream, PollFlags::RDHUP)];
                 let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };

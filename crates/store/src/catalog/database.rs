@@ -104,7 +104,7 @@ impl Catalog {
         self.outbox.get_or_init(|| outbox);
     }
 
-    /// Makes a change that somebody ordered: in a cluster he is told when the journal has it.
+    /// Makes a change that somebody ordered: in a cluster they are told when the journal has it.
     pub(super) fn ordered<T>(&self, write: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         let Some(outbox) = self.outbox.get() else { return write() };
         outbox.takes_orders()?;

@@ -6,7 +6,7 @@
 //! ```
 //! The first array of a PV in each file is there as a whole, and so are every 256th and those of which much changes. A
 //! difference is to the last array of the PV before it, which stands `before` frames earlier in the same file: a reader who has
-//! lost that frame knows that he must not apply the difference. So each file can be read without any other, and from its
+//! lost that frame knows that the difference must not be applied. So each file can be read without any other, and from its
 //! beginning to its end with one array of each PV in memory.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]

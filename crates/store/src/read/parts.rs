@@ -598,7 +598,7 @@ impl Remember for Index {
     }
 }
 
-/// Blocks in the order of their first times, for one who asks: his own, or some of those that are remembered for all.
+/// Blocks in the order of their first times, of one query: a list of its own, or a part of one that is remembered for all.
 #[derive(Debug)]
 enum Listed {
     Own(Index),

@@ -17,8 +17,8 @@
 //! `archive` is the number of the archive for which the file was written, and `key` the xxh3-64 of the key under which; both are 0 in
 //! files of older programs.
 //!
-//! The blocks of a PV lie one behind the other, and so do its tables: index, summaries, levels. Whoever looks for one PV reads
-//! the footer once, then one page, the tables that he wants, and the blocks that he needs. All that is not blocks lies behind
+//! The blocks of a PV lie one behind the other, and so do its tables: index, summaries, levels. To look for one PV is to read
+//! the footer once, then one page, the tables that are wanted, and the blocks that are needed. All that is not blocks lies behind
 //! them, so that it can be kept near when the blocks are far away.
 
 pub(crate) const MAGIC: [u8; 8] = *b"PVARKSEG";

@@ -1,7 +1,7 @@
 //! Tables: what is known of many blocks, in columns encoded like those of blocks.
 //!
 //! ```text
-//!   table     := rows:varint (column:blob)*       a reader ignores columns behind those that he knows
+//!   table     := rows:varint (column:blob)*       a reader ignores columns behind those that it knows
 //!   index     := len rows type t0 span            type = element + 256 * shape; t1 = t0 + span
 //!   summaries := severity_max nan_count invalid_count covered min max sum squares integral first last
 //! ```

@@ -18,7 +18,7 @@ use crate::{
     owned::{Leaving, Owned, Silence},
 };
 
-/// Whoever closes a store waits so long before he looks again whether all is shipped.
+/// While a store closes, how often it looks whether everything is shipped.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// What lies on the own disk, as the owner sees it.

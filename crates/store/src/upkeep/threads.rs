@@ -43,7 +43,7 @@ const GIVE_WAY: i32 = 10;
 const MAKE_WAY: Duration = Duration::from_secs(30);
 const MAKE_WAY_POLL: Duration = Duration::from_millis(5);
 
-/// Between two steps in the catalogue, so that whoever else writes there has his turn.
+/// Between two steps in the catalogue, so that others who write there get a turn.
 const TIDY_PAUSE: Duration = Duration::from_millis(50);
 
 /// How often the moving thread looks whether something is due; and at places, when they are well and when they are not.

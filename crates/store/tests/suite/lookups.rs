@@ -128,7 +128,7 @@ fn a_query_of_many_blocks_reads_a_segment_a_few_times() {
     assert_eq!((apart, found.len()), (1, 0), "the directory says that it begins later");
 }
 
-/// Whoever asks for a week and does not read it holds what was read in advance for him.
+/// Whoever asks for a week and does not read it holds what was read in advance for them.
 #[test]
 fn those_who_wait_hold_little_that_was_read_in_advance() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 //! How many handshakes are under way at a time, so that slow ones keep nobody from the server.
 //!
-//! Whoever has not sent the whole of his first message takes no place: that costs no more than a connection. From then on the server
+//! A client that has not sent the whole of its first message takes no place: that costs no more than a connection. From then on the server
 //! computes, and there are so many places. When all are taken and another waits, one gives way whose client has kept the server waiting
 //! for a while: a client that is there answers within that time.
 

@@ -291,7 +291,7 @@ fn none_takes_more_room_than_there_is() {
     assert!(matches!(&job.state, ExportState::Failed { why, .. } if why.code() == Code::TooLarge), "{job:?}");
     assert_eq!((exports.bytes_taken().unwrap(), job.tally.bytes), (0, 0));
     drop(exports);
-    // One has half of it, and what others have is not there for him.
+    // One has half of it, and what others have is not there for them.
     let exports = open(&archive, small.clone(), |_, wanted, draft| {
         let pieces = if wanted.form == Form::Csv { 100 } else { usize::MAX };
         (0..pieces).try_for_each(|_| draft.put(&[7; 4096]))
