@@ -89,7 +89,7 @@ impl Directory {
         Ok(Directory { config, settings, key, good: Mutex::default(), away: Mutex::default(), turns })
     }
 
-    /// The turn of a user: who holds it asks alone.
+    /// The turn of a user: whoever holds it asks alone.
     pub(crate) fn turn(&self, user: &str) -> MutexGuard<'_, ()> {
         let turn = &self.turns[usize::from(random::hash(user)[0]) % TURNS];
         turn.lock().unwrap_or_else(PoisonError::into_inner) // nothing is in it

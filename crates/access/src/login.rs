@@ -267,7 +267,7 @@ fn exchange(
     }
 }
 
-/// Where an ID token names nobody or no groups, what the provider says besides to who has the access token.
+/// Where an ID token names nobody or no groups, what the provider says besides to whoever has the access token.
 fn completed(provider: &Provider, discovery: &Discovery, claims: TokenClaims, tokens: &TokenAnswer) -> TokenClaims {
     let is_whole = claims.who(&provider.config).is_some() && claims.groups(&provider.config).is_some();
     let (Some(endpoint), Some(token), false) = (&discovery.userinfo_endpoint, &tokens.access_token, is_whole) else {

@@ -140,7 +140,7 @@ pub(crate) struct Provider {
     pub(crate) secret: Option<Secret>,
     // each guarded by its lock
     known: RwLock<Option<Known>>,
-    /// When somebody last tried to fetch; held by who does.
+    /// When somebody last tried to fetch; held by whoever does.
     fetched: Mutex<Option<Timestamp>>,
     waiting: AtomicUsize,
 }

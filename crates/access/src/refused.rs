@@ -7,7 +7,7 @@ use archive::Right;
 /// How to show who one is, for `WWW-Authenticate`.
 pub(crate) const BEARER: &str = "Bearer realm=\"pvark\"";
 
-/// Who finds an identity server away asks again after this.
+/// Whoever finds an identity server away asks again after this.
 const AWAY_FOR: Duration = Duration::from_secs(10);
 
 /// What kind of answer a refusal is.

@@ -14,7 +14,7 @@ pub(crate) fn choose_provider() {
     drop(default_provider().install_default());
 }
 
-/// Trusts who is signed by the certificates of a file, and nobody else.
+/// Trusts whoever is signed by the certificates of a file, and nobody else.
 pub(crate) fn trusting(path: &Path) -> Result<Arc<ClientConfig>, String> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(path).map_err(|error| error.to_string())? {

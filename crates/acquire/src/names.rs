@@ -2,7 +2,7 @@
 //!
 //! Each PV that was added while the archiver ran is asked for its field `NAME` once it is connected. If that is another name,
 //! the PV of this name is asked, too: only if the same server gives it the same `NAME` is it believed, as there are servers that
-//! use `NAME` for something else. Who does not answer is left alone.
+//! use `NAME` for something else. A server that does not answer is left alone.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -17,7 +17,7 @@ use sample::Timestamp;
 /// So many are asked at once: no burden for an IOC, and 25,000 in a minute.
 const ASKED_MAX: usize = 500;
 
-/// Who has not answered by then does not know the field.
+/// A server that has not answered by then does not know the field.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A PV that is one record with another name.

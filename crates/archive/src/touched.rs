@@ -1,4 +1,4 @@
-//! Touched: which PVs changed since somebody looked last, so that who keeps something about each of a million looks at these alone again.
+//! Touched: which PVs changed since somebody looked last, so that whoever keeps something about each of a million looks again at these alone.
 
 use std::{
     mem,

@@ -157,7 +157,7 @@ impl Board {
     fn follow_shard(&self, open: &Open, copy: u32, shard: u32, now: Timestamp) -> Result<(), DirectoryError> {
         let turn = self.mirroring.turn(copy);
         let _turn = locked(&turn);
-        // A list of one's own counts only while one has the shard: who was replaced is the last to know.
+        // A list of one's own counts only while one has the shard: a node that was replaced is the last to know.
         let is_stale = self.open_here(shard).is_some() && !matches!(self.seat(shard), Seat::Here(_));
         if is_stale || !self.knows_list(shard) {
             return Err(not_now(format!("node {} does not know the list of shard {shard} at present", self.own())));

@@ -117,7 +117,7 @@ impl NodeOperator {
         }
     }
 
-    /// Who beats is not forgotten, and neither is who may still come back to shards that nobody has taken.
+    /// A node that beats is not forgotten, and neither is one that may still come back to shards that nobody has taken.
     fn can_forget(&self, node: &str) -> Result<(), DirectoryError> {
         let found = self.known(node)?;
         if found.state.is_alive() {

@@ -24,7 +24,7 @@ use crate::{
     wire::{Answer, Question, StatusRow},
 };
 
-/// Who lists PVs waits so long for a node that has just been lost.
+/// Whoever lists PVs waits so long for a node that has just been lost.
 const PATIENCE: Duration = Duration::from_secs(1);
 const AGAIN: Duration = Duration::from_millis(100);
 

@@ -61,7 +61,7 @@ impl Losses {
         }
         if let Some(carried) = &mut self.carried {
             // Of samples that are not asked for it does not matter what they tell; and where an archive cannot be read its samples
-            // are missing too, of which who gives these tells.
+            // are missing too, of which whoever gives these tells.
             while let Some(carried) = carried.next_if(|carried| carried.as_ref().is_ok_and(|one| one.time > last).not())
             {
                 if carried.is_ok_and(|carried| carried.time >= first && !carried.fields.is_empty()) {

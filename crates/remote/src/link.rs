@@ -1,4 +1,4 @@
-//! The link to another node: connections to it, and whether it is there. Somebody looks each second, so that who asks while it is away
+//! The link to another node: connections to it, and whether it is there. Somebody looks each second, so that whoever asks while it is away
 //! does not wait for it.
 
 use std::{

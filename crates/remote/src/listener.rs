@@ -56,7 +56,7 @@ const IDLE_MAX: Duration = Duration::from_secs(60);
 const TAKEN_WITHIN: Duration = Duration::from_secs(120);
 /// After a refused accept (no file handles left) the next is tried so much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Who has no key is told of in the log at most so often.
+/// That somebody came without the key is logged at most so often.
 const TOLD_EACH: Duration = Duration::from_secs(60);
 /// Longer batches are cut into their rows, as a frame has room for one large sample.
 const BATCH_BYTES_MAX: usize = 8 << 20;
@@ -66,7 +66,7 @@ const BATCH_BYTES_MAX: usize = 8 << 20;
 pub struct ListenerConfig {
     /// Where it listens.
     pub address: SocketAddr,
-    /// What who asks must have.
+    /// What whoever asks must have.
     pub key: Key,
     /// Which run of the program answers.
     pub run: u64,
@@ -200,7 +200,7 @@ impl Node {
             // PVs that the archive keeps for itself are in no list, and other nodes of a cluster read them.
             Pv::Number(pv) if self.offered.cluster.is_some() => Some(*pv),
             Pv::Number(pv) => self.offered.directory.entry(*pv).map(|entry| entry.id),
-            // By its own name alone: who asks for each alias too is not to be told everything twice.
+            // By its own name alone: whoever asks for each alias too is not to be told everything twice.
             Pv::Name(name) => {
                 self.offered.directory.find(name.as_str()).filter(|entry| entry.name == *name).map(|entry| entry.id)
             }
@@ -213,7 +213,7 @@ impl Node {
         if let (Some(cluster), Some(pv)) = (&self.offered.cluster, call.number())
             && let Some(message) = cluster.lacks(pv)
         {
-            // Who asks would take "no such PV" for an answer.
+            // Whoever asks would take "no such PV" for an answer.
             return give(Item::Trouble(SourceError { cost: Cost::UntilBack, message }));
         }
         match call {

@@ -206,7 +206,7 @@ impl Ask {
         self.needs(Right::Read, pv).is_ok().then_some(&*self.service.behind.standing)
     }
 
-    /// The archive as a whole. Who lists PVs out of it leaves out those that are not seen.
+    /// The archive as a whole. Whoever makes lists of PVs out of it leaves out those that are not seen.
     pub(crate) fn listed(&self) -> &Service {
         &self.service
     }
@@ -234,7 +234,7 @@ impl Ask {
     }
 
     /// Refuses an order about a name that whoever asks may not give. It may be another name of a PV that is called otherwise, which is
-    /// not told to who does not see it.
+    /// not told to somebody who does not see it.
     pub fn may_order(&self, right: Right, name: &str) -> Result<(), Refusal> {
         if self.may_with_all(right) {
             return Ok(());
@@ -247,7 +247,7 @@ impl Ask {
         }
     }
 
-    /// Why an order was not carried out. Whose a name is that is taken is told to who sees all.
+    /// Why an order was not carried out. Whose name it is that is taken is told only to those who see all.
     pub(crate) fn failed(&self, error: DirectoryError) -> Refusal {
         match error.fault {
             Fault::NameTaken if !self.sees_all() => {

@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Ask {
-    /// How the nodes stand. They are told to who may see all PVs: whose shards they are, these may be of any.
+    /// How the nodes stand. They are told to those who may see all PVs: whose shards they are, these may be of any.
     pub fn cluster(&self) -> Result<ClusterStanding, Refusal> {
         self.needs_all(Right::Read)?;
         Ok(self.nodes()?.standing())

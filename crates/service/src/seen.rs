@@ -116,7 +116,7 @@ where
                 }
             }
             let (items, entries) = chunk()?;
-            // Who leaves most of them out makes no rows by which it would be noticed that nobody waits any more.
+            // A list that leaves most of them out makes no rows by which it would be noticed that nobody waits any more.
             match asked.go_on().and_then(|()| Ready::of(asked.listed(), items, entries, look)) {
                 Ok(next) => ready = next,
                 Err(refusal) => return Some(Err(refusal)),

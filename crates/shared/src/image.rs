@@ -35,7 +35,7 @@ pub trait Catalogue {
     fn apply(&mut self, seq: Seq, change: &[u8]) -> std::io::Result<()>;
 }
 
-/// For who needs no catalogue.
+/// For those who need no catalogue.
 impl Catalogue for () {
     fn restore(&mut self, _copy: Option<&mut dyn Read>) -> std::io::Result<()> {
         Ok(())

@@ -101,7 +101,7 @@ pub(crate) fn file_of_log(key: &str) -> Option<u64> {
     u64::from_str_radix(parts.nth(1)?, 16).ok()
 }
 
-/// The key of a stretch of a file of the log. Its length belongs to it: who comes back after an unknown outcome may have more to put.
+/// The key of a stretch of a file of the log. Its length belongs to it: whoever comes back after an unknown outcome may have more to put.
 pub(crate) fn log(epoch: Epoch, file: u64, at: u64, len: u64) -> String {
     format!("{}/{:016x}/{file:016x}/{at:010x}-{len:x}", Kind::Log.word(), epoch.0)
 }

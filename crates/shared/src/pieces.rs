@@ -52,7 +52,7 @@ impl Object {
     }
 }
 
-/// How far an object is put, for who comes back after an unknown outcome.
+/// How far an object is put, for somebody who comes back after an unknown outcome.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     key: String,
@@ -139,7 +139,7 @@ pub fn copy(shared: &dyn Shared, shard: &Shard, object: &Object, to: &mut dyn io
     each(shared, shard, object, &mut |piece| to.write_all(piece).map_err(failed))
 }
 
-/// Fills `bytes` from a place of an object. Only as a whole does it have a checksum: who reads a part has one of the part.
+/// Fills `bytes` from a place of an object. Only as a whole does it have a checksum: whoever reads a part has one of the part.
 pub fn read_at(shared: &dyn Shared, shard: &Shard, object: &Object, at: u64, bytes: &mut [u8]) -> Result<()> {
     let piece = u64::from(object.piece);
     let end = at.saturating_add(bytes.len() as u64);

@@ -1,5 +1,5 @@
 //! The cache: levels, the indexes and summaries of blocks, what pieces of blocks amount to, and outlines of blocks, that were read, verified
-//! and decoded, for who asks for bins again. A page that shows a year does so every few seconds, and most of what it takes to answer is the
+//! and decoded, for whoever asks for bins again. A page that shows a year does so every few seconds, and most of what it takes to answer is the
 //! same each time. How much it may hold of each stands in `read/parts.rs`.
 //!
 //! ```text

@@ -47,7 +47,7 @@ pub(crate) struct App {
 }
 
 impl App {
-    /// The answer that a refusal of who asks is.
+    /// The answer to somebody who is refused.
     pub(crate) fn refused(&self, asked: &RequestLine, why: &Refused) -> Response {
         auth::refused(&self.metrics.refusals, &self.access, asked, why)
     }

@@ -74,7 +74,7 @@ impl Call {
         text.parse().map_err(refusal)
     }
 
-    /// The answer that a refusal of who asks is.
+    /// The answer to somebody who is refused.
     pub(crate) fn refused(&self, why: &Refused) -> Answer {
         Ok(self.app.refused(&self.asked, why))
     }

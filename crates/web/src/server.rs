@@ -156,7 +156,7 @@ impl Serve {
     }
 
     /// Looks at the files of certificates, and uses those that are new; the server does so itself each minute. A disk that does not
-    /// answer holds up nobody but who waits for the end of it.
+    /// answer holds up only those who wait for the end of it.
     pub fn look_at_certificates(&self) -> JoinHandle<()> {
         let doors = Arc::clone(&self.doors);
         self.runtime.spawn_blocking(move || doors.look(now()))

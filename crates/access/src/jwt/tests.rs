@@ -202,7 +202,7 @@ fn a_key_for_encryption_signs_nothing() {
         idp.set_keys(vec![key]);
         assert_eq!(provider(&idp, "").access_token(&token, at(NOW)), no_key);
     }
-    // Who does not say what a key is for means anything.
+    // A provider that does not say what a key is for means anything.
     for key in [without_use(Value::Null), without_use(json!(["verify"]))] {
         idp.set_keys(vec![key]);
         provider(&idp, "").access_token(&token, at(NOW)).unwrap();

@@ -19,7 +19,7 @@ pub(super) fn nanos(seconds: f64) -> Nanos {
     (seconds * 1e9) as Nanos
 }
 
-/// Servers of one queue: who comes first is served first, by whichever of them is free.
+/// Servers of one queue: whoever comes first is served first, by whichever of them is free.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     free_at: BinaryHeap<Reverse<Nanos>>,

@@ -1,4 +1,4 @@
-//! Outlines: what is remembered of a block whose checksum was right, so that who cuts it again reads one section, or a part of one, and
+//! Outlines: what is remembered of a block whose checksum was right, so that whoever cuts it again reads one section, or a part of one, and
 //! no more.
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //! noticed as it would be if the whole block were read. Bits that have another checksum make the block be read as a whole, which
 //! then tells what is wrong.
 //!
-//! It is made when a block is cut that is in memory; who waits for a disk is not to wait for this, too. All of the block is summed up in
+//! It is made when a block is cut that is in memory; whoever waits for a disk is not to wait for this, too. All of the block is summed up in
 //! parts then, which takes as long as the cut itself.
 //!
 //! An outline takes six or seven kilobytes instead of a block's 24. Blocks have one if they tell of their sections, and if their times and

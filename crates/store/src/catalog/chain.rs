@@ -226,7 +226,7 @@ impl Faults {
     }
 }
 
-/// What a line says now, for who looks for it.
+/// What a line says now, for whoever looks for it.
 fn said(number: u64, line: &[u8]) -> String {
     let Some(record) = pvs_wire::audit(number, line) else { return "it cannot be read".to_owned() };
     let mut text = format!("{} by {}, {}", record.by.at, record.by.who, record.action.name());

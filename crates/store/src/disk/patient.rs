@@ -1,5 +1,5 @@
-//! The disk of a place that may stop answering, as a network file system does whose server has gone: who asks waits so long and no
-//! longer, and who asks while an earlier call has not come back at all is told at once.
+//! The disk of a place that may stop answering, as a network file system does whose server has gone: whoever asks waits so long and no
+//! longer, and whoever asks while an earlier call has not come back at all is told at once.
 //!
 //! Calls run on threads of their own. One that hangs keeps its thread until the system lets it go; there are at most so many.
 

@@ -386,7 +386,7 @@ impl Samples {
             if until == Until::Apart && self.out.is_some() && self.is_part_next() {
                 return self.out.take().map(Ok);
             }
-            // Before anything else is opened: who waits for a client holds one block, not two.
+            // Before anything else is opened: whoever waits for a client holds one block, not two.
             if self.out.as_ref().is_some_and(is_full) {
                 return self.out.take().map(Ok);
             }

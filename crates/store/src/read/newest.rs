@@ -32,7 +32,7 @@ const LOOKS_MIN: usize = 8;
 const KEPT_MAX: usize = 100_000;
 const KEPT_BYTES_MAX: usize = 1024;
 
-/// Who asks for the values of all PVs at a time asks for one after the other, 46 of which are on a page.
+/// Whoever asks for the values of all PVs at a time asks for one after the other, 46 of which are on a page.
 const PAGES_BYTES_MAX: usize = 4 << 20;
 
 /// The newest samples of PVs that were hard to find.

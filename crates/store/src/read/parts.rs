@@ -105,7 +105,7 @@ pub(crate) struct Lookup {
     pub(crate) segment: Arc<Segment>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) summaries: Summaries,
-    /// Where indexes are remembered; none for who reads all of a segment once.
+    /// Where indexes are remembered; none for whoever reads all of a segment once.
     pub(crate) memory: Option<Arc<Memory>>,
     /// What of it nobody may see: no summary and no level of what overlaps it tells the truth.
     pub(crate) hidden: Hidden,

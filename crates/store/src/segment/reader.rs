@@ -181,7 +181,7 @@ impl Segment {
         Ok(self.footer()?.first_pvs.partition_point(|first| *first <= pv.0).checked_sub(1))
     }
 
-    /// The same for who asks for many PVs, most of which share their page with the one before.
+    /// The same for whoever asks for many PVs, most of which share their page with the one before.
     pub(crate) fn record_by(&self, pv: PvId, pages: &CachedPages) -> Result<Option<DirectoryRecord>, Error> {
         let Some(page) = self.page_of(pv)? else { return Ok(None) };
         let place = (self.number, page);

@@ -177,7 +177,7 @@ impl SegmentWriter {
                 current.levels.add(batch, &summary);
             }
         }
-        // Nobody waits for a segment, while who reads from the network must be back before a socket is full: where they share a core,
+        // Nobody waits for a segment, while whoever reads from the network must be back before a socket is full: where they share a core,
         // this thread would go on until the kernel's next tick.
         std::thread::yield_now();
         if self.buffer.len() >= WRITE_BYTES { self.write_out() } else { Ok(()) }

@@ -1,7 +1,7 @@
 //! `/api/v1/view`: what a page draws of many PVs in one answer: bins on edges that neighbouring views share, gaps, metadata and states.
 //!
 //! ```text
-//!   edges   ┊    │    │    │    │    ┊      multiples of one round width since 1970: who pans asks for the columns that are new
+//!   edges   ┊    │    │    │    │    ┊      multiples of one round width since 1970: whoever pans asks for the columns that are new
 //!   PV 0    ▁▂▃▄▄▃▂▁▁▂▃▄▅▆▅▄▃▂▁▁▂▃▄▅        its bins, then those of the next
 //!   PV 1    ▇▇▇▆▆▆▇▇▇▇▆▆▆▆▇▇▇▇▆▆▆▇▇▇
 //! ```
@@ -103,7 +103,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     }
 }
 
-/// At most so many bins of a round width, or of a width that is given, as who pans has it from the view before.
+/// At most so many bins of a round width, or of a width that is given, as a page that pans has it from the view before.
 fn cut(query: &Params) -> Result<Cut, Refusal> {
     let count = query.number("bins")?.unwrap_or(BINS_DEFAULT);
     let Some(seconds) = query.number::<f64>("width")? else { return Ok(Cut::Aligned(count)) };

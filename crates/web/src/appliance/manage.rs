@@ -69,7 +69,7 @@ fn appliance(app: &App, scheme: Scheme, host: &str) -> Value {
         "retrievalURL": format!("{}/retrieval/bpl", of(3)),
         "etlURL": format!("{}/etl/bpl", of(2)),
         "dataRetrievalURL": format!("{}/retrieval", of(3)),
-        // Archivers share nothing, but who takes this apart at its colon finds one.
+        // Archivers share nothing, but a client that takes this apart at its colon finds one.
         "clusterInetPort": told.cluster_inetport.as_deref().unwrap_or_else(|| host_and_port(&base)),
         "version": told.version,
     })

@@ -1,4 +1,4 @@
-//! A refusal of who asks as an answer over HTTP, and how many there were.
+//! How the refusal of a client is answered over HTTP, and how many there were.
 
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 

@@ -1,13 +1,13 @@
 //! The backlog of an answer: what has been read of it and is not sent yet, in order.
 //!
 //! ```text
-//!   store ──► who reads ──► │ rows │ rows │ rows │ made │ ──► the end
-//!                                ▲                    ▲
-//!                  who sends makes the first          who reads makes the last, while few are answered
+//!   store ──► the reader ──► │ rows │ rows │ rows │ made │ ──► the end
+//!                                 ▲                    ▲
+//!                  the sender makes the first         the reader makes the last, while few are answered
 //! ```
 //! Rows wait as they are read, which takes a third of the memory of their text, and are made into text where they are sent: what has
 //! just been made is still in the processor's cache, and nothing goes from thread to thread but what was read. Where processors would
-//! idle otherwise, who reads makes text as well, from the other end, so that the two meet once for each answer and not at each piece.
+//! idle otherwise, the reader makes text as well, from the other end, so that the two meet once for each answer and not at each piece.
 
 use std::{
     collections::VecDeque,
@@ -22,7 +22,7 @@ use axum::body::Bytes;
 
 use super::chunk::{Chunk, Rows, TextRows};
 
-/// Who reads makes no text while fewer rows than this wait: who sends is to find some that nobody has begun.
+/// The reader makes no text while fewer rows than this wait: the sender is to find some that nobody has begun.
 const UNBEGUN_MIN: usize = 4096;
 
 /// What one answer has waiting.
@@ -40,9 +40,9 @@ struct State {
     bytes: usize,
     /// The rows of it that nobody has begun to make.
     unbegun: usize,
-    /// How often who reads has begun to make some.
+    /// How often the reader has begun to make some.
     begun: u64,
-    /// Who sends, while nothing is there that it could send.
+    /// The sender, while there is nothing that it could send.
     sender: Option<Waker>,
     is_abandoned: bool,
 }
@@ -50,7 +50,7 @@ struct State {
 enum Waits {
     Made(Bytes),
     Rows(Rows),
-    /// Being made by who reads.
+    /// Being made by the reader.
     Begun(u64),
 }
 
@@ -59,11 +59,11 @@ enum Waits {
 pub(crate) struct HowFarAhead {
     /// So much may wait when more is read.
     pub(crate) bytes: usize,
-    /// Whether who reads makes text too.
+    /// Whether the reader makes text too.
     pub(crate) helps: bool,
 }
 
-/// What who reads does next.
+/// What the reader does next.
 pub(crate) enum Step {
     Read,
     /// Rows, and by which number the backlog knows them.
@@ -72,7 +72,7 @@ pub(crate) enum Step {
     End,
 }
 
-/// What who sends does next.
+/// What the sender does next.
 pub(crate) enum Next {
     Send(Bytes),
     Make(Rows),
@@ -139,7 +139,7 @@ impl AnswerBacklog {
         Poll::Pending
     }
 
-    /// What who reads does next.
+    /// What the reader does next.
     pub(crate) fn step(&self, reach: HowFarAhead) -> Step {
         let mut state = self.state();
         if state.is_abandoned || state.bytes >= reach.bytes {
@@ -204,7 +204,7 @@ impl State {
         matches!(self.waiting.front(), Some(Waits::Made(_) | Waits::Rows(_)))
     }
 
-    /// Wakes who sends if it waits for what is there now.
+    /// Wakes the sender if it waits for what is there now.
     fn call_sender(&mut self) {
         if self.has_next()
             && let Some(sender) = self.sender.take()

@@ -17,7 +17,7 @@ use super::{Delivery, pool::Pool};
 
 /// Shorter answers fit into one packet anyway.
 const BYTES_MIN: u64 = 1400;
-/// What is worth it. Samples in numpy's form are left as they are: who takes them wants them fast.
+/// What is worth it. Samples in numpy's form are left as they are: whoever takes them wants them fast.
 const CONTENT_TYPES: [&str; 4] = ["application/json", "text/csv", "text/plain", "application/vnd.apache.arrow.stream"];
 /// The fastest levels: at the next ones a processor makes less than a fast network takes.
 const GZIP_LEVEL: Compression = Compression::fast();

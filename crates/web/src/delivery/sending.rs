@@ -175,7 +175,7 @@ where
     loop {
         let crowd = &delivery.crowd;
         let is_crowd = crowd.is_crowd();
-        // In a crowd others always wait, and each reads so little that nobody waits long. What counts is what was read: who sends may
+        // In a crowd others always wait, and each reads so little that nobody waits long. What counts is what was read: the sender may
         // have taken some of it already.
         let is_enough = if is_crowd { read_bytes >= crowd_bytes } else { is_begun && delivery.pool.is_wanted() };
         if is_enough {

@@ -142,7 +142,7 @@ async fn what_cannot_be_read_breaks_the_answer_off_behind_all_that_could() {
     }
 }
 
-/// Of one row, which is among the last of its batch: who reads makes it first where it helps.
+/// Of one row, which is among the last of its batch: the reader makes it first where it helps.
 fn panics(out: &mut Vec<u8>, piece: &Piece) {
     let Column::I64(numbers) = piece.values() else { panic!("they are numbers") };
     assert!(!numbers[piece.rows()].contains(&8000), "there is no such number");
@@ -274,7 +274,7 @@ fn who_sends_begins_with_the_first_rows_and_who_reads_helps_with_the_last() {
     };
     assert_eq!((sent, rows), (last, BATCH_ROWS - 2 * 1024));
     assert_eq!(backlog.bytes(), 0);
-    // Where it is full, or processors have enough to do, who reads makes nothing.
+    // Where it is full, or processors have enough to do, the reader makes nothing.
     backlog.push(Rows::lines(batch(0..BATCH_ROWS).into(), put).into());
     assert!(matches!(backlog.step(HowFarAhead { helps: false, ..reach }), Step::Read));
     assert!(matches!(backlog.step(HowFarAhead { bytes: BATCH_ROWS * ROW_BYTES, ..reach }), Step::End));

@@ -3,7 +3,7 @@
 //! ```text
 //!   certificates   what is used now, what was refused and why      pair          files ► a certificate that fits its key and its time
 //!   handshakes     how many at a time, and who gives way           shown         who a client's certificate is for
-//!   plain          what is said to who asks without TLS
+//!   plain          what is said to clients without TLS
 //! ```
 //! A pair of files is taken only if all of it fits; else the one before is used on, and the status says why. So nothing that happens to
 //! files ends recording, or the answers to who is connected.

@@ -233,7 +233,7 @@ impl Hub {
         }
     }
 
-    /// Whether a further update of that PV will reach all its monitors as one of its own: who must lose none waits for it.
+    /// Whether a further update of that PV will reach all its monitors as one of its own: whoever must lose none waits for it.
     pub fn has_room(&mut self, pv: ServerPv) -> bool {
         let Some(pv) = self.pvs.get(pv) else { return true };
         let monitors = &mut self.monitors;

@@ -1,4 +1,4 @@
-//! By which rule floats are made of integers, for who looks at a few of them.
+//! By which rule floats are made of integers, for whoever looks at a few of them.
 
 #![deny(clippy::unwrap_used, clippy::indexing_slicing)]
 

@@ -65,7 +65,7 @@ impl<'a> Patches<'a> {
         }
     }
 
-    /// Goes on behind the patches, if each has found its number. Who wants no rows up to the end has no use for what follows.
+    /// Goes on behind the patches, if each has found its number. Whoever wants no rows up to the end has no use for what follows.
     pub(super) fn end_behind(mut self, cursor: &mut Cursor<'a>, end: usize, count: usize) -> Result<(), Malformed> {
         if end == count || self.broken.is_some() {
             self.skip_to(count);
