@@ -55,7 +55,7 @@ export type Narrow = Partial<Record<"ioc" | "policy" | "group" | "added_by", str
 /** A part of the archive for which nobody answers, as a shard of a cluster that has no node. */
 export interface Missing {
   part: string;
-  /** How many PVs it has; none where nobody here has read its list, or who asks may not see all PVs. */
+  /** How many PVs it has; none where nobody here has read its list, or whoever asks may not see all PVs. */
   names: number | null;
   why: string;
 }
@@ -301,7 +301,7 @@ export function refusalText({ message, hint }: { message: string; hint: string |
   return hint ? `${message} (${hint})` : message;
 }
 
-/** What went wrong, for who reads the page. */
+/** What went wrong, for whoever reads the page. */
 export function faultText(error: unknown): string {
   return error instanceof ApiError ? error.sentence : String(error);
 }
@@ -313,12 +313,12 @@ const OURS = { "X-Pvark": "1" };
 
 let doubt = (): void => undefined;
 
-/** Calls back when an answer says that who asks may not, or is not known any more. Refused logins say nothing of that. */
+/** Calls back when an answer says that whoever asks may not, or is not known any more. Refused logins say nothing of that. */
 export function onDoubt(listener: () => void): void {
   doubt = listener;
 }
 
-/** Whether a refusal is about who asks. */
+/** Whether a refusal is about the rights of whoever asks. */
 export function isBarred(error: unknown): boolean {
   return error instanceof ApiError && (error.code === "unauthorized" || error.code === "forbidden");
 }

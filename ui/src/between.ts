@@ -74,7 +74,7 @@ export class Between {
     const controller = new AbortController();
     this.asking = controller;
     const ends = this.endsOf(range, traces, controller.signal);
-    // Who waits for it tells what is wrong; nobody may.
+    // Whatever waits for it says what is wrong; perhaps nothing does.
     ends.catch(() => null);
     const left = [...traces];
     const work = async () => {

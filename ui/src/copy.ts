@@ -1,4 +1,4 @@
-// Copying a text, also where the page did not come by https: there browsers have no clipboard to be asked, but let who presses a key or a
+// Copying a text, also where the page did not come by https: there browsers have no clipboard to be asked, but let somebody who presses a key or a
 // button copy.
 
 /** Whether the text has been copied. To be called while a key or a button is being handled. */

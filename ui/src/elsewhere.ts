@@ -57,7 +57,7 @@ export class Elsewhere {
         return url && /^https?:$/.test(url.protocol) ? [{ node: name, url }] : [];
       });
     } catch (error) {
-      // Who may not see the nodes is not led to them.
+      // Somebody who may not see the nodes is not led to them.
       if (!(error instanceof ApiError)) throw error;
     }
   }

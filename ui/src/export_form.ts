@@ -153,7 +153,7 @@ export class ExportForm {
       if (isAbort(error)) return;
       this.plan.replaceChildren();
       this.plan.classList.remove("is-refused");
-      // Whether it can be made is not known: who asks hears it.
+      // Whether it can be made is not known: whoever asks is told.
       this.go.disabled = false;
       this.say(error);
       // What it comes to is asked again when the archiver is back.
@@ -189,7 +189,7 @@ export class ExportForm {
       this.isSilent = false;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      // Who may not read, and an archiver that makes no files, has nothing here to choose.
+      // There is nothing to choose for somebody who may not read, or of an archiver that makes no files.
       this.form.hidden = isBarred(error) || error.code === "conflict";
       if (this.form.hidden) {
         const text = isBarred(error) ? [] : [h("p", { class: "hint" }, error.sentence)];

@@ -155,7 +155,7 @@ const RESTARTS_MANY = 3;
 
 export type Advice = "restarting" | "silent" | "moved" | "flapping" | "unheard" | "well";
 
-/** What is the matter with an IOC, for who has to do something about it. */
+/** What is the matter with an IOC, for whoever has to do something about it. */
 export function adviceOf(ioc: KnownIoc, now: number): Advice {
   const beacon = ioc.last_beacon === null ? null : Date.parse(ioc.last_beacon) / 1000;
   const isHeard = beacon !== null && now - beacon < BEACON_SECONDS;

@@ -80,7 +80,7 @@ export function sampleLine(samples: Joined, holes: Holes, until: number): Line {
   return line;
 }
 
-/** Straight from sample to sample, as somebody has set who knows that values change between them; the last one holds until `until`. */
+/** Straight from sample to sample, as set by somebody who knows that values change between them; the last one holds until `until`. */
 export function straightLine(samples: Joined, holes: Holes, until: number): Line {
   const line: Line = { x: [], y: [] };
   const count = samples.x.length;

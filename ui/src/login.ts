@@ -1,4 +1,4 @@
-// Who one is, on the page: the button in the header, the dialog behind it, the login, and what is not there for who may not use it.
+// Who one is, on the page: the button in the header, the dialog behind it, the login, and what is left out for those who may not use it.
 
 import { ApiError, getMe, logIn, logOut, oidcUrl, tryOidc, type Me, type Right } from "./api.ts";
 import { byId, h, setText } from "./dom.ts";
@@ -18,7 +18,7 @@ import { loginWords as words } from "./words/login.ts";
 
 /** While nobody knows who asks, that is asked so often. */
 const RETRY_MILLIS = 2000;
-/** Who has a session is asked for this often whether it lasts. */
+/** How often somebody who has a session asks whether it lasts. */
 const SESSION_MILLIS = 60_000;
 
 /** The archiver brings nobody back to a longer path, nor to any if the login fails; this tab remembers it. */
@@ -74,7 +74,7 @@ export class Login {
     return this.asking;
   }
 
-  /** An answer or a stream has said that who asks may not, or is not known any more. */
+  /** An answer or a stream has said that whoever asks may not, or is not known any more. */
   async doubt(): Promise<void> {
     await this.asking;
     await this.ask(true);

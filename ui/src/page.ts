@@ -73,7 +73,7 @@ const HINTS_MAX = 6;
 export interface Trouble {
   /** The archiver seems to have gone. */
   doubt(): void;
-  /** Who looks on may not any more. */
+  /** Whoever looks on may not any more. */
   barred(): void;
 }
 

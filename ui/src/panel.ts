@@ -564,7 +564,7 @@ function timeText(reading: Reading, state: PanelState): string {
   return `${short(text(from))} – ${isOneDay ? text(to).slice(11) : short(text(to))}`;
 }
 
-/** What is well need not be said to who sees. */
+/** What is well need not be said to somebody who sees. */
 function isPlainNote(trace: Trace, note: string): boolean {
   return note === "connected" || (trace.hidden && note === wordOf.hidden);
 }

@@ -185,7 +185,7 @@ export class PvRows {
       if (page < pageOf(first) || page > pageOf(last)) this.pages.delete(page);
   }
 
-  /** The order stays as it is under who reads; what the rows say is new. */
+  /** The order stays as it is while somebody reads; what the rows say is new. */
   private async renewSorted(): Promise<void> {
     if (this.sorted === null || this.sorted.length > RENEWED_MAX || this.isSorting) return;
     const { sorted } = this;

@@ -141,7 +141,7 @@ export class Share {
     ];
   }
 
-  /** What makes files of the view; it comes when the dialog is opened. Who may read nothing orders nothing. */
+  /** What makes files of the view; it comes when the dialog is opened. Somebody who may read nothing orders nothing. */
   private exports(shared: Shared): HTMLElement {
     const place = h("div");
     const names = namesOf(shared);

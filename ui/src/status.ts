@@ -79,7 +79,7 @@ export class StatusLine {
     this.heardAt = this.now();
   }
 
-  /** Asks no more, as nothing is told to who looks on. */
+  /** Asks no more, as whoever looks on is told nothing. */
   rest(): void {
     this.isResting = true;
     window.clearTimeout(this.polling);

@@ -1,4 +1,4 @@
-// How typed times were understood: one line for who types them, before and after they are taken.
+// How typed times were understood: one line for whoever types them, before and after they are taken.
 
 import type { Span } from "./state.ts";
 import { fieldsOf, formatDuration, formatTime, zoneName, type Zone } from "./time.ts";

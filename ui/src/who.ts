@@ -59,7 +59,7 @@ export function mayTexts(me: Me): string[] {
   return lines.length > 0 ? lines : [words.nothing];
 }
 
-/** What this address keeps from everybody, where that may be what keeps it from who asks. */
+/** What this address keeps from everybody, where that may be what keeps it from whoever asks. */
 export function hereText(me: Me): string | null {
   if (me.here === "administer" || me.most !== me.here) return null;
   return words.mostHere(verbs(null, me.here));
