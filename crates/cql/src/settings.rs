@@ -1,5 +1,6 @@
 //! How the nodes of the database are set up, as they say themselves: whether what they acknowledge is on their disks.
 
+use futures_util::future::join_all;
 use scylla::{
     client::session::Session,
     policies::load_balancing::{NodeIdentifier, SingleTargetLoadBalancingPolicy},
@@ -15,12 +16,13 @@ const PERIODIC: &str = "periodic";
 /// What is to be said of the nodes that can be asked. Of one that cannot nothing is said: not all users may read settings.
 pub(crate) async fn caveats(session: &Session) -> Vec<String> {
     let state = session.get_cluster_state();
-    let mut periodic = Vec::new();
-    for node in state.get_nodes_info().iter().filter(|node| node.is_connected()) {
-        if commit_log_sync(session, NodeIdentifier::HostId(node.host_id)).await.as_deref() == Some(PERIODIC) {
-            periodic.push(node.address.to_string());
-        }
-    }
+    let nodes = state.get_nodes_info().iter().filter(|node| node.is_connected());
+    // All at once: nodes that hang keep whoever asks no longer together than one of them would.
+    let told = join_all(nodes.map(async |node| {
+        let sync = commit_log_sync(session, NodeIdentifier::HostId(node.host_id)).await?;
+        (sync == PERIODIC).then(|| node.address.to_string())
+    }));
+    let mut periodic: Vec<String> = told.await.into_iter().flatten().collect();
     periodic.sort();
     told_of(&periodic).into_iter().collect()
 }

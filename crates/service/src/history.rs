@@ -8,9 +8,9 @@ use sample::Timestamp;
 
 use crate::{ask::Ask, names::Pattern, refusal::Refusal};
 
-/// So many lines of the audit are looked at together.
+/// How many lines of the audit are read at once.
 const LINES_AT_ONCE: usize = 4096;
-/// And so many for one answer: an audit is never shortened, and a look for what is not there would read all of it.
+/// The most lines that one answer searches: an audit is never shortened, and a search for what is not there would read all of it.
 const LOOKED_AT_MAX: usize = 200_000;
 /// What the number of a PV takes that fits.
 const PV_BYTES: usize = 16;
@@ -72,11 +72,15 @@ impl Sought<'_> {
 
     /// Whether it was done to such a PV, or names one: what a PV was renamed to stands in the detail.
     fn is_about(&self, line: &AuditRecord, pattern: &Pattern) -> bool {
-        let is_name = matches!(line.action, Action::Renamed | Action::AliasAdded | Action::AliasRemoved);
         line.each_pv().any(|pv| self.pvs.contains(&pv))
             || (!line.name.is_empty() && pattern.fits(&line.name))
-            || (is_name && pattern.fits(&line.detail))
+            || (tells_a_name(line.action) && pattern.fits(&line.detail))
     }
+}
+
+/// Whether the detail of a line is the name of a PV.
+fn tells_a_name(action: Action) -> bool {
+    matches!(action, Action::Renamed | Action::AliasAdded | Action::AliasRemoved)
 }
 
 impl Ask {
@@ -135,8 +139,7 @@ impl Ask {
         if !is_seen(line.pv?) || !self.sees_name(&line.name) {
             return None;
         }
-        let is_name = matches!(line.action, Action::Renamed | Action::AliasAdded | Action::AliasRemoved);
-        if is_name && !self.sees_name(&line.detail) {
+        if tells_a_name(line.action) && !self.sees_name(&line.detail) {
             line.detail.clear();
         }
         Some(line)

@@ -26,7 +26,7 @@ pub struct Counted {
 /// what a protocol adds, and once, however many copies the store keeps of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// What was sent to be written, whatever was answered.
+    /// What the node has sent to be written, whatever the answer was.
     pub written: u64,
     /// What came as an answer.
     pub read: u64,

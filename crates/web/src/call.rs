@@ -115,13 +115,7 @@ impl Call {
         frame: Frame,
         rows: impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static,
     ) -> Answer {
-        let watch = Arc::clone(&self.watch);
-        let rows = rows.inspect(move |row| {
-            if matches!(row, Ok(Some(_))) {
-                watch.count_row();
-            }
-        });
-        self.chunks(JSON, json_rows(&self.ask, frame, rows))
+        self.chunks(JSON, json_rows(&self.ask, frame, self.counted(rows)))
     }
 
     /// A list in any form.
@@ -132,13 +126,20 @@ impl Call {
         rows: impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static,
         put: impl FnMut(&mut Vec<u8>, R) -> Result<(), Refusal> + Send + 'static,
     ) -> Answer {
+        self.chunks(content_type, list(&self.ask, frame, self.counted(rows), put))
+    }
+
+    /// Counts rows as they are made.
+    fn counted<R>(
+        &self,
+        rows: impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static,
+    ) -> impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static {
         let watch = Arc::clone(&self.watch);
-        let rows = rows.inspect(move |row| {
+        rows.inspect(move |row| {
             if matches!(row, Ok(Some(_))) {
                 watch.count_row();
             }
-        });
-        self.chunks(content_type, list(&self.ask, frame, rows, put))
+        })
     }
 
     /// A table that is there, in one of three formats.

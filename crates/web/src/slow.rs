@@ -121,18 +121,20 @@ impl Drop for Stopwatch {
     }
 }
 
-/// A request in one line, without anything that could be a secret.
+/// A request in one line, without anything that could be a secret. A form may have a million parameters: they are gone through once.
 pub(crate) fn what(method: &str, path: &str, query: &Params) -> String {
-    let mut what = format!("{method} {path}");
-    for name in TOLD {
-        let values: Vec<&str> = query.all(name).collect();
-        if values.is_empty() {
+    let mut given: [(Vec<&str>, usize); TOLD.len()] = Default::default();
+    for (name, value) in query.given() {
+        let Some((values, rest)) = TOLD.iter().position(|told| *told == name).and_then(|place| given.get_mut(place))
+        else {
             continue;
-        }
-        let shown = values.iter().take(VALUES).copied().collect::<Vec<_>>().join(",");
-        let rest = values.len().saturating_sub(VALUES);
-        let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-        what.push_str(&format!(" {name}={shown}{more}"));
+        };
+        if values.len() < VALUES { values.push(value) } else { *rest += 1 }
+    }
+    let mut what = format!("{method} {path}");
+    for (name, (values, rest)) in TOLD.iter().zip(&given).filter(|(_, (values, _))| !values.is_empty()) {
+        let more = if *rest > 0 { format!(" and {rest} more") } else { String::new() };
+        what.push_str(&format!(" {name}={}{more}", values.join(",")));
     }
     let plain = what.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
     plain.take(WHAT_CHARS).collect()

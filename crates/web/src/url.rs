@@ -50,6 +50,11 @@ impl Params {
         self.0.iter().filter(given).map(|(_, value)| value.as_str()).collect::<Vec<_>>().into_iter()
     }
 
+    /// The parameters that have a value.
+    pub(crate) fn given(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().filter(|(_, value)| !value.is_empty()).map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// What is given, with a value or without.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())

@@ -1,4 +1,4 @@
-//! What is asked of records beside their values: their names, and what describes them.
+//! Acquisition asks records for more than their values: for their names, and for what describes them.
 
 use archive::{Connection, Method, Protocol, PvEntry, PvId, PvSettings, PvState, Sink};
 use sample::Timestamp;

@@ -20,7 +20,7 @@ const BY_POLICY: u8 = 2;
 const BY_GROUP: u8 = 4;
 const BY_IOC: u8 = 8;
 const BY_ADDER: u8 = 16;
-/// So many rows are kept beside those that are wanted before the last of them are thrown away.
+/// How many rows are collected beyond those that are wanted before the worst of them are dropped.
 const SPARE_ROWS: usize = 256;
 
 /// How many rows there are of each state, policy, group, IOC and adder, by their numbers in the table.
@@ -187,7 +187,7 @@ pub(super) struct Picking<'t, F, S> {
     pub(super) from_the_end: bool,
     /// Takes out the rows of a chunk that are not seen.
     pub(super) seen: S,
-    /// So many rows are passed over.
+    /// How many rows come before the page.
     pub(super) offset: usize,
     pub(super) limit: usize,
 }

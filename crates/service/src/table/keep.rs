@@ -28,7 +28,8 @@ const PATIENCE: u32 = 50;
 /// For so long descriptions are read while a table is made, and with each list after that; those that are left are read with the next ones.
 const DESCRIBE_AT_FIRST: Duration = Duration::from_secs(2);
 const DESCRIBE: Duration = Duration::from_millis(20);
-/// So many lines of the audit are read together, and older ones for so long with each list.
+/// How many lines of the audit are read at once, of new ones first, of which there are few; and for how long older ones with each list.
+const NEW_LINES: usize = 64;
 const AUDIT_LINES: usize = 2048;
 const AWAITED_MAX: usize = 100_000;
 const READ_AUDIT: Duration = Duration::from_millis(20);
@@ -317,7 +318,7 @@ impl Kept {
         let (begun, was_unread) = (Instant::now(), self.audit.is_unread());
         let mut words = Words::clone(&self.table.words);
         let mut is_told = false;
-        let lines_before = |before: u64| match of.directory.audit(before, AUDIT_LINES) {
+        let lines_before = |before: u64, limit: usize| match of.directory.audit(before, limit) {
             Ok(lines) => Some(lines),
             // The list goes without what cannot be read; with the next one it is tried again.
             Err(error) => {
@@ -325,8 +326,8 @@ impl Kept {
                 None
             }
         };
-        let (mut before, end) = (u64::MAX, self.audit.until);
-        while let Some(lines) = lines_before(before) {
+        let (mut before, mut limit, end) = (u64::MAX, NEW_LINES, self.audit.until);
+        while let Some(lines) = lines_before(before, limit) {
             if let Some(newest) = lines.first().map(|line| line.number + 1) {
                 self.audit.until = self.audit.until.max(newest);
             }
@@ -342,10 +343,10 @@ impl Kept {
             if last <= end {
                 break;
             }
-            before = last;
+            (before, limit) = (last, AUDIT_LINES);
         }
         while self.audit.from > 0 && begun.elapsed() < READ_AUDIT {
-            let Some(lines) = lines_before(self.audit.from) else { break };
+            let Some(lines) = lines_before(self.audit.from, AUDIT_LINES) else { break };
             self.audit.from = lines.last().map_or(0, |line| line.number);
             for line in &lines {
                 is_told |= self.take_adder(&mut words, line, IsNew::No);

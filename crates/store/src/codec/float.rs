@@ -274,7 +274,7 @@ pub(crate) fn take<F: Bits>(cursor: &mut Cursor, count: usize) -> Result<Vec<F>,
     take_rows(cursor, count, 0..count)
 }
 
-/// The same of some of the rows, without decoding the others where that can be avoided. They must lie below `count`.
+/// The same for some of the rows, all below `count`. The others are decoded only where there is no other way.
 pub(crate) fn take_rows<F: Bits>(cursor: &mut Cursor, count: usize, rows: Range<usize>) -> Result<Vec<F>, Malformed> {
     take_rows_in(Vec::new(), cursor, count, rows)
 }

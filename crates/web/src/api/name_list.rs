@@ -6,11 +6,12 @@
 use std::{collections::HashSet, str::Lines};
 
 use aa::TypeInfo;
-use archive::{Method, PvName, PvState};
+use archive::{
+    Method, PvName, PvState,
+    settings::{PERIOD_MAX, PERIOD_MIN},
+};
 use serde_json::Value;
 
-/// The shortest and the longest period of a scan, in seconds.
-const PERIODS: std::ops::RangeInclusive<f64> = 0.01..=86_400.0;
 /// So much of a line is told of one that is refused.
 const TOLD_CHARS: usize = 200;
 
@@ -111,13 +112,14 @@ fn list_line(text: &str, line: usize) -> Option<Named> {
     if of.refused.is_some() {
         return Some(of);
     }
+    let periods = PERIOD_MIN.as_secs_f64()..=PERIOD_MAX.as_secs_f64();
     let (method, seconds) = (parts.next().unwrap_or_default(), parts.next());
     Some(match method.to_ascii_lowercase().as_str() {
         "" => of,
         "monitor" => Named { is_monitored: true, ..of },
         "scan" => match seconds.unwrap_or("1").parse::<f64>() {
-            Ok(period) if PERIODS.contains(&period) => Named { period: Some(period), ..of },
-            _ => refused(line, plain, format!("a period is from {} s to {} s", PERIODS.start(), PERIODS.end())),
+            Ok(period) if periods.contains(&period) => Named { period: Some(period), ..of },
+            _ => refused(line, plain, format!("a period is from {} s to {} s", periods.start(), periods.end())),
         },
         _ => refused(line, plain, format!("{method:?} is no method: monitor, or scan with a period")),
     })

@@ -16,7 +16,7 @@ use crate::{
     refusal::{Code, Refusal},
 };
 
-/// So often it is looked which have been kept long enough.
+/// How often the desk looks for exports that have been kept long enough.
 const LOOK_EACH: Duration = Duration::from_secs(20);
 /// Where there is no memory for one now, or what it reads is away, it is tried again, so often, so long after.
 const TRIES_MAX: usize = 600;

@@ -9,7 +9,7 @@ use crate::{
     refusal::{Code, Refusal},
 };
 
-/// So many are kept, those under way and those at their end together; and so many of one principal.
+/// The most exports that are kept, running and finished ones together, and the most of one principal.
 const KEPT_MAX: usize = 200;
 const KEPT_EACH_MAX: usize = 25;
 /// One principal has at most this part of what all may have on the disk.

@@ -23,7 +23,7 @@ pub(super) struct Strip {
     width: u32,
     least: i64,
     of: Of,
-    /// What is to be added to some: their places, and how much in units of 2^width.
+    /// Some integers need more than is packed: their places, and how much more in units of 2^width.
     patched: Box<[u16]>,
     highs: Box<[i32]>,
     /// Of the bytes of each of what is decoded at once.
@@ -87,7 +87,7 @@ impl Strip {
         start..start + packed_len(places.len(), self.width)
     }
 
-    /// What is packed for a section or a part, if its bytes are what they were.
+    /// The packed integers of a section or a part, if its bytes have not changed.
     pub(super) fn unit(&self, unit: usize, rows: &Range<usize>, bytes: &[u8]) -> Option<Vec<i64>> {
         if self.checks.get(unit) != Some(&xxh3_64(bytes)) {
             return None;

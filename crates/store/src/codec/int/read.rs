@@ -29,7 +29,7 @@ pub(crate) fn take_as<T>(
     take_rows_as(cursor, count, 0..count, make, fits)
 }
 
-/// The same of some of the rows, without decoding the others where that can be avoided. They must lie below `count`.
+/// The same for some of the rows, all below `count`. The others are decoded only where there is no other way.
 pub(crate) fn take_rows_as<T>(
     cursor: &mut Cursor,
     count: usize,

@@ -1,4 +1,4 @@
-//! What is kept of a damaged segment: each of its blocks that can be read, in a new one.
+//! Salvage: a new segment takes every block of a damaged one that can be read.
 
 use std::{collections::HashMap, sync::Arc};
 
