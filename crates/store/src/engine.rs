@@ -20,7 +20,7 @@ use crate::{
         registry::Registry,
         unfinished::{Tail, Untold},
     },
-    disk::{Disk, reserve::Reserve, watched::Watched},
+    disk::{Disk, Objects, reserve::Reserve, watched::Watched},
     head::{Head, SlabPool},
     health::Counters,
     log::{Log, arrays::Differences, files::LogFiles},
@@ -232,11 +232,15 @@ impl Engine {
 
     /// A segment that readers use.
     pub(crate) fn open_segment(&self, manifest: Manifest) -> Arc<Segment> {
-        let disk = match &self.owned {
-            None => self.places.disk_for(&self.disk, &manifest),
-            Some(owned) => owned.disk_for(&self.disk, &manifest),
-        };
-        Arc::new(Segment::new(disk, manifest))
+        Arc::new(Segment::new(self.disk_of(&manifest), manifest))
+    }
+
+    /// With what a segment is read: it lies on the own disk, in a place, or in the shared store.
+    pub(crate) fn disk_of(&self, manifest: &Manifest) -> Arc<dyn Objects> {
+        match &self.owned {
+            None => self.places.disk_for(&self.disk, manifest),
+            Some(owned) => owned.disk_for(&self.disk, manifest),
+        }
     }
 
     /// The last sign of life.

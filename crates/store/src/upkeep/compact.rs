@@ -81,13 +81,15 @@ impl Engine {
         match self
             .rewrite(&Plan { run, level, trimmed, leave_out: &is_purged, trimmings: &Trimmings::default() }, go_on)
         {
-            // It is told by the reader that found it, and left out from now on.
-            Err(Error::CorruptBlock { path, .. } | Error::CorruptSegment { path, .. })
-                if run.iter().any(|segment| segment.manifest.key == path) =>
+            // It is left out from now on.
+            Err(ref error @ (Error::CorruptBlock { ref path, .. } | Error::CorruptSegment { ref path, .. }))
+                if run.iter().any(|segment| segment.manifest.key == *path) =>
             {
-                run.iter().filter(|segment| segment.manifest.key == path).for_each(|segment| segment.keep());
-                self.counters
-                    .problem(format!("{path} is damaged and stays as it is; other segments are merged without it"));
+                for segment in run.iter().filter(|segment| segment.manifest.key == *path) {
+                    segment.doubt();
+                    segment.keep();
+                }
+                self.counters.problem(format!("{error}; it stays as it is, and other segments are merged without it"));
                 Ok(Compaction::Done)
             }
             result => result,
@@ -137,8 +139,8 @@ impl Engine {
     fn write_merged(&self, plan: &Plan, output: &mut Output, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
         let ahead = |segment: &Arc<Segment>| {
             let manifest = &segment.manifest;
-            let disk = self.places.disk_for(&self.disk, manifest);
-            Arc::new(Segment::new(Arc::new(ReadAhead::new(disk, manifest.bytes)), manifest.clone()))
+            let disk = ReadAhead::new(self.disk_of(manifest), manifest.bytes);
+            Arc::new(Segment::new(Arc::new(disk), manifest.clone()))
         };
         let mut sources: Vec<_> = plan.run.iter().map(|segment| Source::new(ahead(segment), plan.run.len())).collect();
         let bytes_total = plan.run.iter().map(|segment| segment.manifest.bytes).sum();

@@ -250,6 +250,46 @@ fn segments_that_were_merged_are_read_by_the_next_owner_and_the_old_ones_go() {
 }
 
 #[test]
+fn segments_of_epochs_before_are_merged_with_those_of_this_one() {
+    let cluster = Cluster::new();
+    let node = cluster.open(0);
+    node.store.replay().unwrap();
+    let pv = register(&node.store, &["A"]).unwrap()[0];
+    let mut written = 0;
+    let mut append_ten = |node: &Node| {
+        append(&node.store, pv, &values(written..written + 10)).unwrap();
+        written += 10;
+        node.flush(written * LATER);
+        node.store.ship();
+        written
+    };
+    append_ten(&node);
+    let before = append_ten(&node);
+    assert_eq!(node.store.reader().health().merged_segments, 0);
+    let (node, next) = (node.shipped(), cluster.open((before + 1) * LATER));
+    next.store.replay().unwrap();
+    let mut after = before;
+    wait_until("segments of both are merged", || {
+        after = append_ten(&next);
+        let health = next.store.reader().health();
+        assert_eq!(health.problems, [] as [String; 0]);
+        health.merged_segments > 2
+    });
+    let next = next.shipped();
+    assert_eq!(read(&next.store, pv, TimeRange::ALL), values(0..after));
+    let of_first = || shared::Shared::list(&*cluster.memory, "3.a/seg/0000000000000001/", "", 10_000).unwrap();
+    wait_until("what was merged goes", || {
+        next.store.ship();
+        of_first().is_empty()
+    });
+    next.store.close(at((after + 1) * LATER)).unwrap();
+    let third = cluster.open((after + 2) * LATER);
+    third.store.replay().unwrap();
+    assert_eq!(read(&third.store, pv, TimeRange::ALL), values(0..after));
+    drop(node);
+}
+
+#[test]
 fn a_shard_is_not_opened_over_something_else() {
     let cluster = Cluster::new();
     let node = cluster.open(0);
