@@ -54,6 +54,7 @@ build-tested: setup
 cluster: setup with-clusters ## what concerns several nodes, on three real nodes of Cassandra, some of which are killed (Java 17 and mvn; ten minutes)
 	tools/cassandra.sh with 3 sh -c "cargo test -p cql --test cassandra && $(PYTEST) tests/system/test_cluster.py tests/system/test_cluster_cql.py"
 	PVARK_CASSANDRA_AUTHENTICATOR=PasswordAuthenticator tools/cassandra.sh with 1 $(PYTEST) tests/system/test_cluster_password.py
+	PVARK_CASSANDRA_TLS=1 tools/cassandra.sh with 1 $(PYTEST) tests/system/test_cluster_tls.py
 
 cluster-load: setup with-clusters ## 25,000 PVs once a second on three nodes and three of Cassandra, MINUTES=10, KILLS=20: figures beside their bars
 	cargo build --release -p lab --bins

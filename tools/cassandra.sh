@@ -1,7 +1,8 @@
 #!/bin/bash
 # A Cassandra cluster of a few nodes on loopback, for tests: up [NODES] | kill NODE | start NODE | replace NODE (a dead one, by one that has
 # nothing) | tool NODE ARGUMENTS… (nodetool) | down | with NODES COMMAND… (up, the command, down).
-# Needs mvn and Java 17. The command finds the nodes in PVARK_CQL. With PVARK_CASSANDRA_AUTHENTICATOR=PasswordAuthenticator they want passwords.
+# Needs mvn and Java 17. The command finds the nodes in PVARK_CQL. With PVARK_CASSANDRA_AUTHENTICATOR=PasswordAuthenticator they want passwords,
+# with PVARK_CASSANDRA_TLS=1 TLS with certificates of both sides, which the command finds in PVARK_CQL_TLS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=${PVARK_CASSANDRA:-${CARGO_TARGET_DIR:-$PWD/target}/cassandra}
@@ -81,6 +82,17 @@ memtable:
     default: {inherits: trie}
 auto_snapshot: false
 YAML
+    if [ -n "${PVARK_CASSANDRA_TLS:-}" ]; then
+        cat >> "$folder/conf/cassandra.yaml" <<YAML
+client_encryption_options:
+  enabled: true
+  optional: false
+  require_client_auth: true
+  ssl_context_factory: {class_name: org.apache.cassandra.security.PEMBasedSslContextFactory}
+  keystore: $root/tls/database.pem
+  truststore: $root/tls/authority.pem
+YAML
+    fi
     printf 'dc=datacenter1\nrack=rack1\n' > "$folder/conf/cassandra-rackdc.properties"
     cat > "$folder/conf/logback.xml" <<'XML'
 <configuration>
@@ -88,6 +100,34 @@ YAML
   <root level="INFO"><appender-ref ref="OUT"/></root>
 </configuration>
 XML
+}
+
+# Two authorities. The first one has signed what nodes of the database show, which is for no address but for the name db.lab.example, and what
+# a node of pvark shows; the second one has signed a stranger.
+certify() {
+    command -v openssl >/dev/null || missing openssl openssl
+    local new=(openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -config "$root/tls/req") name
+    rm -rf "$root/tls"
+    mkdir -p "$root/tls"
+    printf '[req]\ndistinguished_name=dn\n[dn]\n' > "$root/tls/req"
+    (
+        cd "$root/tls"
+        for name in authority other-authority; do
+            "${new[@]}" -keyout "$name.key" -out "$name.pem" -subj "/CN=$name" -addext "basicConstraints=critical,CA:TRUE"
+        done
+        signed database authority -addext "subjectAltName=DNS:db.lab.example"
+        signed node authority
+        signed stranger other-authority
+        cat database.key >> database.pem
+        chmod 600 ./*.key
+    ) 2>/dev/null
+}
+
+signed() { # name, authority, what else
+    local name=$1 authority=$2
+    shift 2
+    "${new[@]}" -keyout "$name.key" -out "$name.pem" -subj "/CN=$name" -addext "basicConstraints=critical,CA:FALSE" \
+        -CA "$authority.pem" -CAkey "$authority.key" "$@"
 }
 
 # The process of a node, if its number is still that of a Cassandra from this folder.
@@ -156,6 +196,7 @@ up() {
     nodes=$1
     local node
     install
+    [ -z "${PVARK_CASSANDRA_TLS:-}" ] || certify
     for node in $(seq "$nodes"); do start "$node"; done
 }
 
@@ -201,10 +242,10 @@ with)
     trap down EXIT
     trap 'exit 130' INT TERM
     up "$nodes"
-    PVARK_CQL=$(for node in $(seq "$nodes"); do printf '127.0.0.%s:9042 ' "$node"; done) "$@"
+    PVARK_CQL_TLS=${PVARK_CASSANDRA_TLS:+$root/tls} PVARK_CQL=$(for node in $(seq "$nodes"); do printf '127.0.0.%s:9042 ' "$node"; done) "$@"
     ;;
 *)
-    sed -n '2,4s/^# //p' "$0"
+    sed -n '2,5s/^# //p' "$0"
     exit 2
     ;;
 esac

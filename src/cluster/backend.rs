@@ -23,8 +23,9 @@ pub(super) fn open(config: SharedConfig, timeout: Duration) -> Result<Arc<dyn Sh
             Ok(Arc::new(Apart::new(s3::S3::open(config)?)))
         }
         #[cfg(feature = "cql")]
-        SharedConfig::Cql { nodes, keyspace, replication, user } => {
-            let config = cql::Config { nodes, keyspace, replication, user, timeout };
+        SharedConfig::Cql { nodes, keyspace, replication, user, tls } => {
+            let tls = tls.map(|of| cql::Tls { authorities: of.authorities, name: of.name, client: of.client });
+            let config = cql::Config { nodes, keyspace, replication, user, tls, timeout };
             Ok(Arc::new(Apart::new(cql::Cql::open(config)?)))
         }
         #[cfg(not(feature = "s3"))]

@@ -119,6 +119,22 @@ struct CqlFile {
     user: Option<String>,
     /// A file with the password, which nobody but its user may read.
     password_file: Option<PathBuf>,
+    /// TLS; without it everything is sent as it is.
+    tls: Option<CqlTlsFile>,
+}
+
+/// TLS to the database as it is written: files in PEM.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CqlTlsFile {
+    /// The authorities that have signed the certificates of its nodes.
+    authority: PathBuf,
+    /// The name that these certificates are for; the address of each node if nothing is said.
+    name: Option<String>,
+    /// The certificate that this node shows, and behind it those that lead to its authority.
+    certificate: Option<PathBuf>,
+    /// The key of that, which nobody but its user may read.
+    key: Option<PathBuf>,
 }
 
 fn usual_replication() -> u32 {
@@ -158,7 +174,17 @@ pub(crate) enum SharedConfig {
         keyspace: String,
         replication: u32,
         user: Option<(String, String)>,
+        tls: Option<CqlTls>,
     },
+}
+
+/// TLS to a CQL database, checked: whom to believe, by which name, and the certificate and key to show.
+#[cfg_attr(not(feature = "cql"), expect(dead_code, reason = "the program was built without CQL"))]
+#[derive(Clone, Debug)]
+pub(crate) struct CqlTls {
+    pub(crate) authorities: PathBuf,
+    pub(crate) name: Option<String>,
+    pub(crate) client: Option<(PathBuf, PathBuf)>,
 }
 
 /// Without secrets.
@@ -244,7 +270,7 @@ fn store(shared: SharedFile, cluster: &str) -> Result<SharedConfig, String> {
             bucket,
             access_key,
         },
-        SharedFile::Cql(CqlFile { nodes, keyspace, replication, user, password_file }) => {
+        SharedFile::Cql(CqlFile { nodes, keyspace, replication, user, password_file, tls }) => {
             if nodes.is_empty() {
                 return Err("[cluster.shared.cql] names no `nodes` of the database".to_owned());
             }
@@ -257,9 +283,29 @@ fn store(shared: SharedFile, cluster: &str) -> Result<SharedConfig, String> {
                     );
                 }
             };
-            SharedConfig::Cql { nodes, keyspace, replication, user }
+            let tls = tls.map(CqlTlsFile::checked).transpose()?;
+            SharedConfig::Cql { nodes, keyspace, replication, user, tls }
         }
     })
+}
+
+impl CqlTlsFile {
+    fn checked(self) -> Result<CqlTls, String> {
+        let CqlTlsFile { authority, name, certificate, key } = self;
+        let client = match (certificate, key) {
+            (None, None) => None,
+            (Some(certificate), Some(key)) => {
+                secret(&key)?;
+                Some((certificate, key))
+            }
+            _ => {
+                return Err(
+                    "`tls` of [cluster.shared.cql] has one of `certificate` and `key`: say both, or none".to_owned()
+                );
+            }
+        };
+        Ok(CqlTls { authorities: authority, name, client })
+    }
 }
 
 /// What a file holds that nobody else may read.

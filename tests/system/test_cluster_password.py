@@ -84,10 +84,10 @@ def restart_database() -> None:
         subprocess.run([str(ROOT / "tools" / "cassandra.sh"), order, "1"], check=True, timeout=300)
 
 
-def counts_are_whole(node: Pvark, begin: np.datetime64, end: np.datetime64) -> bool:
+def counts_are_whole(node: Pvark, pv: str, begin: np.datetime64, end: np.datetime64) -> bool:
     """Whether every count is there once from before `begin` until after `end`."""
     try:
-        samples = node.archive.get("PW:count", begin, end)
+        samples = node.archive.get(pv, begin, end)
     except (pvark.ServerFailed, pvark.BrokenOff, pvark.StoreRefused) as error:
         raise AssertionError(str(error)) from error
     counts, times, second = samples.values.astype("int64"), samples.times, np.timedelta64(1, "s")
@@ -136,7 +136,7 @@ def test_a_password_that_is_taken_away_is_told_and_what_is_recorded_meanwhile_is
         status, _, body = cluster.nodes["a"].request("POST", "/api/v1/pvs/PW:count/pause")
         assert status == 503, (status, body)
         for node in cluster.nodes.values():
-            wait_for("every count to be told", partial(counts_are_whole, node, begin, now()), 30, every=0.5)
+            wait_for("every count to be told", partial(counts_are_whole, node, "PW:count", begin, now()), 30, every=0.5)
         # A node that is started anew with the new password is let in; with the old one the others are.
         secret.write_text("second")
         third = cluster.nodes[next(name for name in NAMES if name != seats[0])]
@@ -154,8 +154,7 @@ def test_a_password_that_is_taken_away_is_told_and_what_is_recorded_meanwhile_is
 
             if node is not third:
                 wait_for("it to ship again", is_well, 120, every=0.5)
-        wait_for(
-            "every count to be told", partial(counts_are_whole, cluster.nodes[seats[0]], begin, now()), 60, every=0.5
-        )
+        whole = partial(counts_are_whole, cluster.nodes[seats[0]], "PW:count", begin, now())
+        wait_for("every count to be told", whole, 60, every=0.5)
     finally:
         cluster.kill()

@@ -8,6 +8,8 @@ use scylla::{
     statement::{Consistency, SerialConsistency},
 };
 
+use crate::tls::Tls;
+
 /// Where the cluster is, and how it is reached.
 #[derive(Clone)]
 pub struct Config {
@@ -19,6 +21,8 @@ pub struct Config {
     pub replication: u32,
     /// Who asks, and a password; none where everybody may.
     pub user: Option<(String, String)>,
+    /// By which TLS; none where connections are plain.
+    pub tls: Option<Tls>,
     /// How long an answer is waited for. Then the outcome of the call is unknown.
     pub timeout: Duration,
 }
@@ -31,7 +35,8 @@ impl fmt::Debug for Config {
 }
 
 impl Config {
-    pub(crate) fn session(&self) -> SessionBuilder {
+    /// How a session is made; or what is wrong with the files of TLS.
+    pub(crate) fn session(&self) -> Result<SessionBuilder, String> {
         // One try: what is done about one that failed is said in one place for all back ends, `shared::settle`. The next try goes to
         // another node, as the driver takes them in turn.
         // What may be done twice is sent to a second node as well where the first one says nothing: one that is cut off, or that collects its
@@ -47,10 +52,11 @@ impl Config {
         let builder = SessionBuilder::new()
             .known_nodes(&self.nodes)
             .connection_timeout(self.timeout)
-            .default_execution_profile_handle(profile.into_handle());
-        match &self.user {
+            .default_execution_profile_handle(profile.into_handle())
+            .tls_context(self.tls.as_ref().map(Tls::config).transpose()?);
+        Ok(match &self.user {
             Some((user, password)) => builder.user(user, password),
             None => builder,
-        }
+        })
     }
 }

@@ -45,6 +45,13 @@ pub(crate) fn unreached(config: &Config, doing: &str, failure: &NewSessionError)
             let reason = "it wants to know who asks: say `user` and `password_file`".to_owned();
             Error::Refused { doing, reason }
         }
+        // Who speaks TLS alone ends a plain connection at its first word.
+        Some(_) if config.tls.is_none() => {
+            let reason = format!(
+                "none of its nodes answers: {failure}; if they speak TLS alone, say `tls` in [cluster.shared.cql]"
+            );
+            Error::Unknown { doing, reason }
+        }
         _ => Error::Unknown { doing, reason: format!("none of its nodes answers: {failure}") },
     }
 }

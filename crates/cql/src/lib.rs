@@ -18,6 +18,8 @@ mod place;
 mod settings;
 mod statements;
 mod store;
+mod tls;
 
 pub use config::Config;
 pub use store::Cql;
+pub use tls::Tls;

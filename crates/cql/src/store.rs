@@ -53,7 +53,11 @@ impl Cql {
         }
         let runtime = Builder::new_multi_thread().worker_threads(2).thread_name("cql").enable_all().build();
         let runtime = runtime.map_err(|source| Error::Local { doing: "start threads for CQL".into(), source })?;
-        let session = runtime.block_on(config.session().build());
+        let builder = config.session().map_err(|why| {
+            let reason = format!("the files of its `tls` cannot be used: {why}");
+            Error::Refused { doing: doing.clone(), reason }
+        })?;
+        let session = runtime.block_on(builder.build());
         let session = session.map_err(|error| unreached(&config, &doing, &error))?;
         runtime.block_on(make_tables(&session, &config)).map_err(|error| failed(&doing, &error))?;
         let statements = runtime.block_on(Statements::prepare(&session, &config.keyspace));

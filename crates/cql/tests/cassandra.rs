@@ -20,7 +20,14 @@ fn config(of: &str) -> Option<Config> {
     }
     let run = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_millis());
     let replication = nodes.len().min(3) as u32;
-    Some(Config { nodes, keyspace: format!("{of}_{run}"), replication, user: None, timeout: Duration::from_secs(20) })
+    Some(Config {
+        nodes,
+        keyspace: format!("{of}_{run}"),
+        replication,
+        user: None,
+        tls: None,
+        timeout: Duration::from_secs(20),
+    })
 }
 
 #[test]
@@ -55,7 +62,14 @@ fn a_keyspace_of_something_else_is_refused_and_stays_as_it_is() {
 #[test]
 fn a_keyspace_that_cannot_be_is_refused_and_a_cluster_that_is_away_leaves_it_unknown() {
     let nodes = vec!["127.0.0.1:9".to_owned()];
-    let away = Config { nodes, keyspace: "pvark".into(), replication: 1, user: None, timeout: Duration::from_secs(2) };
+    let away = Config {
+        nodes,
+        keyspace: "pvark".into(),
+        replication: 1,
+        user: None,
+        tls: None,
+        timeout: Duration::from_secs(2),
+    };
     let error = Cql::open(Config { keyspace: "x; DROP".into(), ..away.clone() }).expect_err("no such name");
     assert!(matches!(error, Error::Refused { .. }), "{error}");
     assert!(Cql::open(away).expect_err("nobody listens there").is_unknown());
