@@ -34,7 +34,7 @@ use cluster::{
 use query::Query;
 use remote::{Listener, Offered};
 use service::{Behind, Service};
-use shared::{Counted, Shared, Swapped, settle};
+use shared::{Cached, Counted, Shared, Swapped, settle};
 use store::{Follower, disk::RealDisk};
 use web::Serve;
 
@@ -64,6 +64,8 @@ const EACH: Duration = Duration::from_secs(1);
 const TOKENS_EACH: u64 = 5;
 /// A shared store is asked so often how it is set up.
 const CAVEATS_EACH: Duration = Duration::from_secs(300);
+/// In this folder lies what was read of segments in the shared store.
+const CACHE: &str = "cache";
 /// Before clients are answered, the lists of PVs of all shards are waited for so long.
 const LISTS_READ_WITHIN: Duration = Duration::from_secs(5);
 /// Whoever was started with the name of a node that lives is told so within this time.
@@ -81,13 +83,14 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
     };
     let listener = config.nodes.ok_or("[cluster] needs [nodes]")?;
     let counted = joined(&cluster)?;
-    let shared: Arc<dyn Shared> = counted.clone();
-    let format = reads_format(&*shared)?;
+    let format = reads_format(&*counted)?;
     let run = listener.run;
-    is_alone(&*shared, &cluster.node)?;
+    is_alone(&*counted, &cluster.node)?;
 
     let data = config.store.folder.clone();
-    folder::is_of_this(&data, &identity(&*shared)?, &cluster)?;
+    folder::is_of_this(&data, &identity(&*counted)?, &cluster)?;
+    let cached = Arc::new(Cached::new(counted.clone(), &data.join(CACHE), cluster.cache_bytes_max)?);
+    let shared: Arc<dyn Shared> = cached.clone();
     let folders = Arc::new(Folders::find(&data)?);
     let links = Arc::new(Links::new(listener.key.clone(), run));
     let board = board(&cluster, config.acquire.policies.clone(), &data, &shared, links)?;
@@ -112,7 +115,7 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
         };
         Listener::start(listener, offered)? // shards here → other nodes
     };
-    let operator = Arc::new(NodeOperator::new(board.clone(), answers_to_nodes, counted));
+    let operator = Arc::new(NodeOperator::new(board.clone(), answers_to_nodes, counted, cached));
     let node = Node::new(board.clone(), shared.clone(), first_beat(&cluster, run), leaving);
     let at_work = AtWork::begin(node, &board, &shards, &folders, days(cluster.merge_each), shared)?;
 

@@ -11,7 +11,7 @@ use archive::Fits;
 use cluster::{Placement, Rule};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::Span;
+use super::{Megabytes, Span};
 
 /// More shards than this would have no numbers for their PVs, or nodes too many archives to hold open.
 const SHARDS_MAX: u32 = 1024;
@@ -53,6 +53,9 @@ pub(super) struct ClusterFile {
     shards: u32,
     /// What two nodes recorded of a time of this length is put into one archive when it is over: a day if nothing is said.
     merge_each: Option<Span>,
+    /// Megabytes of the own disk for what was read of segments in the store that all share; ten gigabytes if nothing is said.
+    #[serde(default = "usual_cache")]
+    cache_megabytes_max: Megabytes,
     /// The store that all nodes share.
     shared: SharedFile,
     /// Which PVs belong to which shard; the first that fits decides, and the device of all others.
@@ -62,6 +65,10 @@ pub(super) struct ClusterFile {
 
 fn usual_shards() -> u32 {
     SHARDS
+}
+
+fn usual_cache() -> Megabytes {
+    Megabytes(10 << 10)
 }
 
 /// Which PVs belong to a shard, as it is written.
@@ -151,6 +158,7 @@ pub(crate) struct ClusterConfig {
     pub(crate) shards: u32,
     pub(crate) placement: Placement,
     pub(crate) merge_each: Duration,
+    pub(crate) cache_bytes_max: u64,
     pub(crate) shared: SharedConfig,
 }
 
@@ -207,9 +215,8 @@ pub(super) struct Besides<'a> {
 }
 
 pub(super) fn checked(cluster: Option<ClusterFile>, besides: &Besides<'_>) -> Result<Option<ClusterConfig>, String> {
-    let Some(ClusterFile { name, node, address, page, shards, merge_each, shared, rule }) = cluster else {
-        return Ok(None);
-    };
+    let Some(cluster) = cluster else { return Ok(None) };
+    let ClusterFile { name, node, address, page, shards, merge_each, cache_megabytes_max, shared, rule } = cluster;
     let refused = |what: &str, why: &str| Err(format!("[cluster] and {what} do not go together: {why}"));
     let Some(listener) = besides.nodes else {
         return Err(
@@ -257,6 +264,7 @@ pub(super) fn checked(cluster: Option<ClusterFile>, besides: &Besides<'_>) -> Re
         shards,
         placement,
         merge_each,
+        cache_bytes_max: cache_megabytes_max.bytes() as u64,
     }))
 }
 

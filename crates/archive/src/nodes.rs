@@ -24,12 +24,25 @@ pub struct ClusterStanding {
     pub copies: u32,
     /// The format in which nodes write what they share.
     pub format: u32,
-    /// Bytes that this node has sent to the store that they share, since it began.
+    /// What went between this node and the store that they share, since it began.
+    pub shared: SharedUse,
+    /// The nodes that were heard of, by name.
+    pub nodes: Vec<NodeStanding>,
+}
+
+/// What a node has to do with the store that all share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SharedUse {
+    /// Bytes that it has sent there.
     pub written: u64,
     /// Bytes that came from there.
     pub read: u64,
-    /// The nodes that were heard of, by name.
-    pub nodes: Vec<NodeStanding>,
+    /// Bytes of segments that lie on its own disk, too, as they were read once.
+    pub kept: u64,
+    /// Reads of segments that were answered by what lies there.
+    pub found: u64,
+    /// Pieces of segments that came from the store, as they did not lie there.
+    pub fetched: u64,
 }
 
 /// How a node stands.

@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
-use archive::{Action, By, ClusterStanding, Curator, DirectoryError, Fault, NodeOrder, NodeStanding, NodeState, Nodes};
-use shared::{Counted, Shared, Traffic, settle};
+use archive::{
+    Action, By, ClusterStanding, Curator, DirectoryError, Fault, NodeOrder, NodeStanding, NodeState, Nodes, SharedUse,
+};
+use shared::{CacheUse, Cached, Counted, Shared, Traffic, settle};
 
 use crate::{
     answers::Answers,
@@ -21,12 +23,13 @@ pub struct NodeOperator {
     whole: Whole,
     answers: Arc<Answers>,
     shared: Arc<Counted>,
+    cached: Arc<Cached>,
 }
 
 impl NodeOperator {
-    /// At the node that answers so.
-    pub fn new(board: Arc<Board>, answers: Arc<Answers>, shared: Arc<Counted>) -> NodeOperator {
-        NodeOperator { whole: Whole::new(board.clone()), board, answers, shared }
+    /// At the node that answers so, which counts what goes to the shared store and keeps some of what comes from there.
+    pub fn new(board: Arc<Board>, answers: Arc<Answers>, shared: Arc<Counted>, cached: Arc<Cached>) -> NodeOperator {
+        NodeOperator { whole: Whole::new(board.clone()), board, answers, shared, cached }
     }
 
     /// An error if an order cannot be carried out as things stand.
@@ -158,7 +161,9 @@ impl Nodes for NodeOperator {
         }
         let copies = self.board.all() - self.board.site() - 1;
         let Traffic { written, read } = self.shared.traffic();
-        ClusterStanding { node, shards, copies, format: self.board.format(), written, read, nodes }
+        let CacheUse { bytes: kept, found, fetched } = self.cached.usage();
+        let shared = SharedUse { written, read, kept, found, fetched };
+        ClusterStanding { node, shards, copies, format: self.board.format(), shared, nodes }
     }
 
     fn order(&self, order: &NodeOrder, by: &By) -> Result<(), DirectoryError> {
@@ -204,7 +209,9 @@ mod tests {
         let node = Node::new(board.clone(), shared.clone(), Beat::default(), leaving.clone());
         let answers = Arc::new(Answers::new(board.clone(), Arc::new(Unwilling), leaving.clone()));
         let shared = Arc::new(Counted::new(shared.clone()));
-        Running { node, operator: NodeOperator::new(board.clone(), answers, shared), board, leaving }
+        let folder = tempfile::tempdir().unwrap();
+        let cached = Arc::new(Cached::new(shared.clone(), folder.path(), 0).unwrap());
+        Running { node, operator: NodeOperator::new(board.clone(), answers, shared, cached), board, leaving }
     }
 
     fn turn(nodes: &mut [&mut Running], seconds: std::ops::Range<u64>) {

@@ -121,6 +121,10 @@ impl Shared for Counted {
     fn caveats(&self) -> Result<Vec<String>> {
         self.shared.caveats()
     }
+
+    fn doubt(&self, key: &str) {
+        self.shared.doubt(key);
+    }
 }
 
 #[cfg(test)]

@@ -95,6 +95,11 @@ pub fn segment_of(key: &str) -> Option<(Epoch, &str)> {
     Some((Epoch(u64::from_str_radix(epoch, 16).ok()?), local))
 }
 
+/// Whether a key is that of a piece of a segment, of any shard.
+pub(crate) fn is_piece_of_segment(key: &str) -> bool {
+    key.split_once('/').is_some_and(|(_, within)| segment_of(within).is_some())
+}
+
 /// The file of a log of which something with that key is a stretch.
 pub(crate) fn file_of_log(key: &str) -> Option<u64> {
     let mut parts = key.strip_prefix(Kind::Log.word())?.strip_prefix('/')?.split('/');
@@ -146,6 +151,8 @@ mod tests {
         assert_eq!(object_of(&Shard::new(1, 'a').unwrap(), &key), None, "of another shard");
         assert_eq!(segment_of(object), Some((Epoch(0xe5), "2026-W47/000000000007.seg")));
         assert_eq!(segment_of("log/00000000000000e5/x"), None);
+        assert!(is_piece_of_segment(&key));
+        assert!(!is_piece_of_segment("17.a/log/00000000000000e5/0000000000000002/0000000000-1f40/000000"));
         assert_eq!(file_of_log(&log(Epoch(1), 0x2f, 32, 100)), Some(0x2f));
         assert_eq!(object_of(&shard, "17.a/other/00000000000000e5/x"), None);
     }

@@ -18,6 +18,7 @@
 
 mod aside;
 mod bytes;
+mod cached;
 mod check;
 pub mod conformance;
 mod counted;
@@ -40,6 +41,7 @@ mod takeover;
 pub mod twin;
 
 pub use aside::Aside;
+pub use cached::{CacheUse, Cached};
 pub use check::{Checked, check};
 pub use counted::{Counted, Traffic};
 pub use error::{Error, Result};
@@ -52,5 +54,5 @@ pub use keys::{MAX_KEY_LEN, Shard, is_key, segment_key, segment_of};
 pub use lease::Lease;
 pub use orphans::{Orphans, Swept};
 pub use owner::{Local, LogRun, Owner, OwnerStanding, Plan, Settings};
-pub use pieces::{Object, PIECE_LEN, copy, read_at, read_whole};
+pub use pieces::{Object, PIECE_LEN, copy, doubt, read_at, read_whole};
 pub use seam::{Created, MAX_ROW_LEN, MAX_VALUE_LEN, Shared, Swapped};

@@ -19,7 +19,7 @@ use crate::{
 pub const PIECE_LEN: u32 = 256 << 10;
 
 /// No piece is longer, whatever a row says.
-const MAX_PIECE_LEN: u32 = 4 << 20;
+pub(crate) const PIECE_LEN_MAX: u64 = 4 << 20;
 
 /// No object has more, so that the keys of its pieces are in order.
 const MAX_PIECES: u64 = 1_000_000;
@@ -47,7 +47,7 @@ impl Object {
     /// Whether it can be one that this crate has put.
     pub(crate) fn is_sound(&self) -> bool {
         keys::is_key(&self.key)
-            && (1..=MAX_PIECE_LEN).contains(&self.piece)
+            && (1..=PIECE_LEN_MAX).contains(&u64::from(self.piece))
             && self.len.div_ceil(self.piece.into()) <= MAX_PIECES
     }
 }
@@ -156,6 +156,11 @@ pub fn read_at(shared: &dyn Shared, shard: &Shard, object: &Object, at: u64, byt
         (at, rest) = (at + len, behind);
     }
     Ok(())
+}
+
+/// What was read of an object is not what it should be: it is not to come from a cache the next time.
+pub fn doubt(shared: &dyn Shared, shard: &Shard, object: &Object) {
+    object.pieces(shard).for_each(|key| shared.doubt(&key));
 }
 
 /// A range of a piece, exactly.

@@ -98,6 +98,9 @@ pub trait Shared: fmt::Debug + Send + Sync + 'static {
     fn caveats(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
+
+    /// What was read of an object is not what it should be: where that came from a cache, it is to be fetched anew.
+    fn doubt(&self, _key: &str) {}
 }
 
 /// Finds the last row by steps that double, then by halving what is left: about twice as many reads as the number has bits.

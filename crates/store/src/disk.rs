@@ -45,6 +45,8 @@ pub trait Objects: fmt::Debug + Send + Sync + 'static {
     }
     /// Removes a file.
     fn remove(&self, key: &str) -> io::Result<()>;
+    /// What was read is not what was written: where it came from a cache, it is to be read anew.
+    fn doubt(&self) {}
 }
 
 /// Which file or folder something is, whatever its name.

@@ -303,6 +303,7 @@ fn register_cluster(registry: &mut Registry, cluster: &ClusterStanding, health: 
         nodes.get_or_create(&[("state", state.name())]).set(clamped(count as u64));
     }
     registry.register("cluster_nodes", "Nodes by how they stand", nodes);
+    let shared = &cluster.shared;
     register_amounts(
         registry,
         &[
@@ -312,12 +313,20 @@ fn register_cluster(registry: &mut Registry, cluster: &ClusterStanding, health: 
                 u64::from(cluster.shards + cluster.copies) + 1,
             ),
             ("cluster_shards_here", "Shards that this node has", health.shards.len() as u64),
+            (
+                "cluster_cache_bytes",
+                "Bytes of segments in the store that the nodes share that lie on the own disk, too",
+                shared.kept,
+            ),
         ],
     );
-    let bytes = counts_by("direction", [("written", cluster.written), ("read", cluster.read)]);
+    let bytes = counts_by("direction", [("written", shared.written), ("read", shared.read)]);
     let help =
         "Bytes that went between this node and the store that the nodes share, without what protocols and replicas add";
     registry.register("cluster_shared_bytes", help, bytes);
+    let pieces = counts_by("by", [("found", shared.found), ("fetched", shared.fetched)]);
+    let help = "Pieces of segments in the store that the nodes share that were read: found on the own disk, or fetched";
+    registry.register("cluster_cache_pieces", help, pieces);
     let rows = Family::<OwnedLabel, Counter>::default();
     let [samples, changes, detached] = [(); 3].map(|()| Family::<OwnedLabel, Gauge>::default());
     for of in &health.shards {

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use shared::{Object, Shard, Shared, read_at};
+use shared::{Object, Shard, Shared, doubt, read_at};
 
 use super::Leaving;
 use crate::{
@@ -42,6 +42,10 @@ impl Objects for Far {
     /// It goes from the shared store when the journal has the change that does without it.
     fn remove(&self, _: &str) -> io::Result<()> {
         Ok(())
+    }
+
+    fn doubt(&self) {
+        doubt(&*self.shared, &self.shard, &self.object);
     }
 }
 

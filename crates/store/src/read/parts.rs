@@ -510,6 +510,9 @@ impl Lookup {
 
     /// Tells an operator of what is damaged.
     fn note(&self, error: Error) -> Error {
+        if matches!(error, Error::CorruptBlock { .. } | Error::CorruptSegment { .. }) {
+            self.segment.doubt();
+        }
         if matches!(error, Error::CorruptBlock { .. }) {
             self.counters.corrupt_blocks.fetch_add(1, Relaxed);
         }

@@ -97,6 +97,11 @@ impl Segment {
         }
     }
 
+    /// What was read of it is not what was written: it is to come from no cache the next time.
+    pub(crate) fn doubt(&self) {
+        self.disk.doubt();
+    }
+
     /// A file whose manifest is not at hand: it is made from the file's own footer.
     pub(crate) fn of_file(disk: Arc<dyn Objects>, key: &str) -> Result<Segment, Error> {
         let io = |source| Error::Io { doing: "read", path: key.to_owned(), source };

@@ -18,7 +18,8 @@ pub(crate) fn show(call: &Call) -> Answer {
         "shards": of.shards,
         "copies": of.copies,
         "format": of.format,
-        "shared_bytes": { "written": of.written, "read": of.read },
+        "shared_bytes": { "written": of.shared.written, "read": of.shared.read },
+        "cache": { "bytes": of.shared.kept, "found": of.shared.found, "fetched": of.shared.fetched },
         "nodes": of.nodes.iter().map(node).collect::<Vec<_>>(),
         "here": call.ask.store_health().shards.iter().map(shard).collect::<Vec<_>>(),
     }))
