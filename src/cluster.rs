@@ -119,8 +119,7 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
     let node = Node::new(board.clone(), shared.clone(), first_beat(&cluster, run), leaving);
     let at_work = AtWork::begin(node, &board, &shards, &folders, days(cluster.merge_each), shared)?;
 
-    let (policies, identity) = (config.web.policies.clone(), config.web.appliance.identity.clone());
-    let service = Service::new(behind(&whole, operator), policies, identity);
+    let service = service(&config.web, behind(&whole, operator));
     let access = Arc::new(commands::access::begin(config.access, SiteTokens::new(board.clone()))?);
     lists_are_read(&board);
     let web = {
@@ -147,6 +146,10 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
     closed?;
     tracing::info!("every sample is safe; good bye");
     Ok(())
+}
+
+fn service(config: &web::Config, behind: Behind) -> Service {
+    Service::new(behind, config.policies.clone(), config.appliance.identity.clone())
 }
 
 /// Waits a while until this node knows the PVs of all shards. Answers say what it does not know by then.

@@ -200,6 +200,10 @@ impl Cached {
     }
 
     /// Keeps a piece, where there is room. It goes without where the disk does not take it.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "what is not whole after a loss of power has another checksum, and is fetched anew"
+    )]
     fn keep(&self, number: u128, bytes: &[u8]) {
         let len = bytes.len() as u64 + CHECK_LEN;
         let free = free(&self.folder);

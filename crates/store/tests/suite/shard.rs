@@ -255,27 +255,25 @@ fn segments_of_epochs_before_are_merged_with_those_of_this_one() {
     let node = cluster.open(0);
     node.store.replay().unwrap();
     let pv = register(&node.store, &["A"]).unwrap()[0];
-    let mut written = 0;
-    let mut append_ten = |node: &Node| {
-        append(&node.store, pv, &values(written..written + 10)).unwrap();
-        written += 10;
-        node.flush(written * LATER);
+    let written = std::cell::Cell::new(0);
+    let append_ten = |node: &Node| {
+        append(&node.store, pv, &values(written.get()..written.get() + 10)).unwrap();
+        written.set(written.get() + 10);
+        node.flush(written.get() * LATER);
         node.store.ship();
-        written
     };
     append_ten(&node);
-    let before = append_ten(&node);
+    append_ten(&node);
     assert_eq!(node.store.reader().health().merged_segments, 0);
-    let (node, next) = (node.shipped(), cluster.open((before + 1) * LATER));
+    let (node, next) = (node.shipped(), cluster.open((written.get() + 1) * LATER));
     next.store.replay().unwrap();
-    let mut after = before;
     wait_until("segments of both are merged", || {
-        after = append_ten(&next);
+        append_ten(&next);
         let health = next.store.reader().health();
         assert_eq!(health.problems, [] as [String; 0]);
         health.merged_segments > 2
     });
-    let next = next.shipped();
+    let (next, after) = (next.shipped(), written.get());
     assert_eq!(read(&next.store, pv, TimeRange::ALL), values(0..after));
     let of_first = || shared::Shared::list(&*cluster.memory, "3.a/seg/0000000000000001/", "", 10_000).unwrap();
     wait_until("what was merged goes", || {
