@@ -134,6 +134,8 @@ struct File {
     hosts: Vec<Host>,
     /// The zone in which people of the site read times, by its name in the IANA database; it is offered beside UTC.
     zone: Option<Zone>,
+    /// The signs at which names are split for the tree of names, one to eight, such as ":-".
+    name_separators: SignsOfNames,
     /// Folder of the archive.
     data: PathBuf,
     /// How long samples may be in memory only: a time, or "off" to leave it to the operating system.
@@ -193,6 +195,7 @@ impl Default for File {
             access: None,
             hosts: Vec::new(),
             zone: None,
+            name_separators: SignsOfNames(service::Separators::default()),
             data: PathBuf::from("pvark-data"),
             durable: Durable(store::Durable::Every(Duration::from_secs(1))),
             default_protocol: ProtocolName(Protocol::Ca),
@@ -445,7 +448,7 @@ impl Config {
                 answers_bytes_max: file.answers_megabytes_max.bytes(),
                 listeners,
                 exports: file.exports.within(&folder),
-                ..at_site(file.zone)
+                ..at_site(file.zone, file.name_separators)
             },
             log_format: options.log_format.unwrap_or(file.log_format.0),
             store: store::Config {
@@ -607,11 +610,16 @@ checked_text!(
     "a name like \"archiver.lab.example\", without http:// and without a port",
     web::HostName::new
 );
-/// The defaults where people read times in that zone.
-fn at_site(zone: Option<Zone>) -> web::Config {
-    web::Config { zone: zone.map(|zone| zone.0), ..web::Config::new(LISTEN) }
+/// The defaults where people read times in that zone, and names are split so.
+fn at_site(zone: Option<Zone>, separators: SignsOfNames) -> web::Config {
+    web::Config { zone: zone.map(|zone| zone.0), separators: separators.0, ..web::Config::new(LISTEN) }
 }
 
+checked_text!(
+    SignsOfNames(service::Separators),
+    "one to eight signs like \":\" or \":-\", no letters, digits or blanks",
+    service::Separators::new
+);
 checked_text!(Zone(ZoneName), "a zone of the IANA database like \"Europe/Stockholm\"", ZoneName::new);
 checked_text!(Span(Duration), "a time like \"10min\", \"90s\" or \"1h\"", parse_span);
 checked_text!(Keep(Option<Duration>), "a time like \"90d\" or \"10y\", or \"forever\"", |text| match text {
@@ -807,6 +815,7 @@ mod tests {
     fn a_mistake_is_told_with_its_key_its_line_and_what_is_allowed() {
         let cases = [
             ("listen = \"127.0.0.1:1\"\nspeed = 9\n", ["line 2", "speed", "default_protocol"]),
+            ("name_separators = \"a\"\n", ["line 1", "name_separators", "\":-\""]),
             ("zone = \"Europe/Lund\"\n", ["line 1", "Europe/Lund", "\"Europe/Stockholm\""]),
             ("durable = \"soon\"\n", ["line 1", "durable", "\"off\""]),
             ("\n\ndefault_protocol = \"http\"\n", ["line 3", "default_protocol", "\"pva\""]),

@@ -36,7 +36,7 @@ const SERVICE: Tiers = &[
     &["account", "find", "unanswered"],
     &["facts", "meant", "names", "orders"],
     &["cluster", "history", "lists", "policies", "reads", "status"],
-    &["configured", "import", "iocs", "live", "memos", "near", "removals", "seen", "undo"],
+    &["configured", "import", "iocs", "live", "memos", "near", "removals", "seen", "tree", "undo"],
     &["pvs", "reports", "when"],
     &["computed", "diff", "exports", "list"],
     &["pairs", "spectrum"],

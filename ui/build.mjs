@@ -49,7 +49,10 @@ async function worded(path) {
 }
 
 const outputs = Object.keys(result.metafile.outputs).map((path) => basename(path));
-const entry = Object.entries(result.metafile.outputs).find(([, output]) => output.entryPoint);
+// What comes later is an entry as well.
+const entry = Object.entries(result.metafile.outputs).find(([, { entryPoint }]) =>
+  entryPoint?.endsWith("src/main.ts"),
+);
 const script = entry && basename(entry[0]);
 const style = outputs.find((name) => name.endsWith(".css"));
 /** The entry, and what it cannot begin without. */

@@ -14,7 +14,7 @@
 //   below the plot    drawer_host, drawer_state; drawer, drawer_panel, drawer_xy, drawer_histogram, drawer_fft, relations,
 //                     charts, chart_axes, chart_canvas; drawer_samples, sample_rows, sample_texts
 //   hands             keys, gestures, pressed, sight (Tab), popup, asked, menu_opener, menus, menu, spot
-//   the header        search, kept_names, controls, status, remarks, settings, details, share, copy, file, overview
+//   the header        search, kept_names, name_tree, tree_rows (a level of it), controls, status, remarks, settings, details, share, copy, file, overview
 //   PVs are added     add, list, firsts
 //   formulas          formula; analysis, which also asks for snapshots and searches
 //   snapshot, when    snapshot, snapshot_rows, snapshot_table; when, condition, clauses, when_years
@@ -29,7 +29,7 @@
 
 import "./tokens.css";
 import "./style.css";
-import { AddDialog } from "./add.ts";
+import type { AddDialog } from "./add.ts";
 import { onDoubt } from "./api.ts";
 import { Controls } from "./controls.ts";
 import { Details } from "./details.ts";
@@ -64,7 +64,8 @@ import { formatDuration, formatTime, iso, zonePart } from "./time.ts";
 import { noteState } from "./trace.ts";
 import { parseTime } from "./typed.ts";
 import { unreadOf } from "./unread.ts";
-import { ViewsDialog } from "./views_dialog.ts";
+import type { ViewsDialog } from "./views_dialog.ts";
+import type { NameTree } from "./name_tree.ts";
 import type { When } from "./when.ts";
 import { statusWords } from "./words/status.ts";
 
@@ -281,12 +282,33 @@ function goToNote(note: Note): void {
   store.update({ span: { kind: "fixed", range }, pinned: from, second: to > from ? to : null });
 }
 
-const views = new ViewsDialog({
-  open: openView,
-  mayWrite: () => login.may("operate"),
-  mayChange: (by) => login.mayChange(by),
-});
-byId("more-views").addEventListener("click", () => views.show());
+/** Where a part that comes later says that it has not come. */
+const place = (): HTMLElement => byId(part === "plot" ? "drawing" : part);
+
+let views: Promise<ViewsDialog> | null = null;
+
+/** Named views come when they are asked for. */
+function allViews(): void {
+  views ??= bring(place(), () => import("./views_dialog.ts")).then(
+    ({ ViewsDialog }) =>
+      new ViewsDialog({
+        open: openView,
+        mayWrite: () => login.may("operate"),
+        mayChange: (by) => login.mayChange(by),
+      }),
+  );
+  void views.then((dialog) => dialog.show());
+}
+byId("more-views").addEventListener("click", allViews);
+
+let names: Promise<NameTree> | null = null;
+
+/** So do names as a tree. */
+function nameTree(): void {
+  names ??= bring(place(), () => import("./name_tree.ts")).then(({ NameTree }) => new NameTree({ plot }));
+  void names.then((tree) => tree.open());
+}
+byId("more-tree").addEventListener("click", nameTree);
 
 /** Whoever may read nothing is not asked for anything; whoever may again has missed something. */
 function rightsChanged(): void {
@@ -296,8 +318,15 @@ function rightsChanged(): void {
   else status.rest();
 }
 
+let add: Promise<AddDialog> | null = null;
+
+/** The dialog that adds PVs comes when it is opened, too. */
 function archive(name: string): void {
-  if (login.may("operate")) add.open(name);
+  if (!login.may("operate")) return;
+  add ??= bring(place(), () => import("./add.ts")).then(
+    ({ AddDialog }) => new AddDialog(plot, () => void status.poll()),
+  );
+  void add.then((dialog) => dialog.open(name));
 }
 
 const controls = new Controls(
@@ -314,8 +343,6 @@ const details = new Details(toggleLog, (detail) => {
   page.draw();
 });
 
-const add = new AddDialog(plot, () => void status.poll());
-
 new Overview(
   () => store.view.zone,
   (name) => plot([name]),
@@ -328,7 +355,7 @@ const search = new Search(byId("search"), byId("found"), {
   archive,
   formula: (expression) => plot([formulaName(expression)]),
   now,
-  ...{ openView, goToNote, allViews: () => views.show() },
+  ...{ openView, goToNote, allViews, nameTree },
   timeText: (time) => formatTime(Date.parse(time) / 1000, store.view.zone, 0).slice(0, 16),
 });
 for (const id of ["archive", "archive-first"]) byId(id).addEventListener("click", () => archive(""));

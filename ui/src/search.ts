@@ -38,6 +38,8 @@ export interface SearchActions {
   goToNote(note: Note): void;
   /** Opens the list of all named views. */
   allViews(): void;
+  /** Opens the names as a tree. */
+  nameTree(): void;
   /** A moment as the page writes it. */
   timeText(time: string): string;
 }
@@ -51,6 +53,7 @@ type Entry =
   | { view: SavedView }
   | { note: Note }
   | { near: string }
+  | { tree: true }
   | { many: number; of: string[]; how: "asked" | "sure"; text: string };
 
 const RESULTS_MAX = 100;
@@ -125,7 +128,9 @@ export class Search {
       const all: Entry[] =
         match !== "" && found.total > 1
           ? [{ many: found.total, of: [], how: "asked", text: findWords.plotAll(found.total) }]
-          : [];
+          : match === "" && found.total > 0
+            ? [{ tree: true }]
+            : [];
       this.results = [...shown, ...all];
       this.popup.dataset.match = match;
       this.anchor = -1;
@@ -344,6 +349,7 @@ export class Search {
     if ("pv" in entry) return this.option(entry.pv, index);
     if ("near" in entry) return this.memo(index, "≈", entry.near, "");
     if ("many" in entry) return this.memo(index, "+", entry.text, "");
+    if ("tree" in entry) return this.memo(index, "▸", findWords.tree, "");
     if ("formula" in entry)
       return this.memo(index, "ƒ", `= ${entry.formula}`, formulaWords.units(entry.units));
     const isView = "view" in entry;
@@ -499,6 +505,7 @@ export class Search {
       return this.ask(0);
     }
     this.input.blur();
+    if ("tree" in entry) return this.actions.nameTree();
     if ("formula" in entry) {
       this.input.value = "";
       this.actions.formula(entry.formula);

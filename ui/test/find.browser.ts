@@ -177,3 +177,100 @@ test("on a phone fingers mark several and plot them, and nothing lies beyond the
   await phone.waitForFunction(() => new URLSearchParams(location.search).getAll("pv").length === 2);
   await context.close();
 });
+
+const item = (name: string) => page.locator(`#name-tree [role=treeitem][data-name="${name}"]`);
+const focused = () => page.evaluate(() => (document.activeElement as HTMLElement).dataset.name);
+const expanded = (name: string) => item(name).getAttribute("aria-expanded");
+
+test("by keyboard the tree is opened from the find, walked, and what is marked in it plotted", async () => {
+  await page.goto(base);
+  await page.keyboard.press("/");
+  await page.locator("#found .foot").waitFor();
+  await page.keyboard.press("ArrowUp");
+  assert.match(await page.locator('#found [aria-selected="true"]').innerText(), /All names as a tree/);
+  await page.keyboard.press("Enter");
+  await item("LAB:").waitFor();
+  // Levels are asked for when they are opened, and only then.
+  const asked = () => server.requests.filter((path) => path.startsWith("/api/v1/tree"));
+  assert.equal(asked().length, 1);
+  const roots = await page.locator("#name-tree [role=treeitem]").evaluateAll((all) => all.length);
+  assert.ok(roots > 2);
+  await page.keyboard.press("Home");
+  await page.keyboard.press("l");
+  assert.equal(await focused(), "LAB:");
+  await page.keyboard.press("ArrowRight");
+  await item("LAB:TEMP1").waitFor();
+  assert.deepEqual([await expanded("LAB:"), asked().length], ["true", 2]);
+  assert.match((await item("LAB:").getAttribute("aria-label"))!, /^LAB: \d+ names$/);
+  await page.keyboard.press("t");
+  assert.equal(await focused(), "LAB:TEMP1");
+  await page.keyboard.press("Space");
+  await page.keyboard.press("Shift+ArrowDown");
+  await page.keyboard.press("Shift+ArrowDown");
+  await page.locator("#name-tree").getByText("3 PVs marked.").waitFor();
+  assert.equal(await item("LAB:TEMP2").getAttribute("aria-selected"), "true");
+  await page.keyboard.press("Space");
+  await page.locator("#name-tree").getByText("2 PVs marked.").waitFor();
+  // Closed and opened again nothing is asked for, and what is marked stays so.
+  await page.keyboard.press("ArrowLeft");
+  assert.equal(await focused(), "LAB:");
+  await page.keyboard.press("ArrowLeft");
+  assert.equal(await expanded("LAB:"), "false");
+  assert.equal(await item("LAB:TEMP1").isVisible(), false);
+  await page.keyboard.press("ArrowRight");
+  assert.equal(asked().length, 2);
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => new URLSearchParams(location.search).getAll("pv").length === 2);
+  assert.deepEqual(plotted(), ["LAB:TEMP1", "LAB:TEMP2"]);
+  assert.equal(await page.locator("#name-tree").isVisible(), false);
+});
+
+test("a branch is marked as a whole by its tick, and opened by its name; of too many that is said", async () => {
+  await page.goto(base);
+  await page.locator("#more").click();
+  await page.locator("#more-tree").click();
+  await item("SR:").waitFor();
+  await item("SR:").locator(".tick").first().click();
+  const many = server.pvs.filter(({ name }) => name.startsWith("SR:")).length;
+  await page.locator("#name-tree .actions").getByText(`${many} PVs marked.`).waitFor();
+  assert.equal(await expanded("SR:"), "false");
+  await item("SR:").locator(".pv").first().click();
+  await item("SR:CURRENT").waitFor();
+  assert.equal(await item("SR:CURRENT").getAttribute("aria-selected"), "true");
+  await item("SR:CURRENT").locator(".pv").click();
+  assert.equal(await item("SR:").getAttribute("aria-selected"), "false", "one of it is not marked any more");
+  await page
+    .locator("#name-tree .actions")
+    .getByText(`${many - 1} PVs marked.`)
+    .waitFor();
+  await page.locator("#name-tree .primary").click();
+  await page.waitForFunction((n) => new URLSearchParams(location.search).getAll("pv").length === n, many - 1);
+  server.pvs.push(...mixedPvs(300).map((pv, i) => ({ ...pv, name: `MANY:${String(i).padStart(3, "0")}` })));
+  await page.locator("#more").click();
+  await page.locator("#more-tree").click();
+  await item("MANY:").locator(".tick").click();
+  await page.locator("#name-tree .said").getByText("MANY: has 300 PVs: open it").waitFor();
+  assert.equal(await item("MANY:").getAttribute("aria-selected"), "false");
+  await item("MANY:").locator(".pv").click();
+  await item("MANY:000").waitFor();
+  assert.equal(await page.locator("#name-tree [data-name^='MANY:0']").count(), 100);
+  // The level comes in parts.
+  await page.locator("#name-tree .tree-more").getByText("More behind the first 200").click();
+  await item("MANY:299").waitFor();
+  assert.equal(await focused(), "MANY:200");
+});
+
+test("a level that does not come is said, and asked for again", async () => {
+  await page.goto(base);
+  await page.locator("#more").click();
+  await page.locator("#more-tree").click();
+  await item("SR:").waitFor();
+  server.down = true;
+  await item("SR:").locator(".pv").click();
+  await page.locator("#name-tree .said").getByText("does not answer").waitFor();
+  assert.equal(await expanded("SR:"), "false");
+  server.down = false;
+  await item("SR:").locator(".pv").click();
+  await item("SR:CURRENT").waitFor();
+});

@@ -491,6 +491,27 @@ export class TestServer {
     throw new Refusal(404, "unknown_url", `there is no ${url.pathname}`);
   }
 
+  /** A level of the names, split at colons; no more children than `treePage`, whatever is asked for. */
+  private tree(url: URL): object {
+    const prefix = url.searchParams.get("prefix") ?? "";
+    const within = this.pvs.map(({ name }) => name).filter((name) => name.startsWith(prefix));
+    const counts = new Map<string, number>();
+    for (const name of within.sort()) {
+      const end = name.indexOf(":", prefix.length);
+      const key = end < 0 ? name : name.slice(0, end + 1);
+      counts.set(key, (counts.get(key) ?? 0) + (end < 0 ? 0 : 1));
+    }
+    const all = [...counts];
+    const after = url.searchParams.get("after");
+    const first = after === null ? 0 : all.findIndex(([key]) => key === after) + 1;
+    const most = Math.min(Number(url.searchParams.get("limit") ?? 100), this.treePage);
+    const given = all.slice(first, first + most);
+    const next = first + most < all.length ? given.at(-1)![0] : null;
+    const children = given.map(([key, names]) => (names > 0 ? { prefix: key, names } : { name: key }));
+    const missing = this.missing.length > 0 ? { incomplete: this.missing } : {};
+    return { prefix, separators: ":", names: within.length, next, children, ...missing };
+  }
+
   /** How the nodes stand, and orders to them. */
   private async nodes(request: IncomingMessage, url: URL): Promise<object> {
     const { cluster } = this;

@@ -66,6 +66,14 @@ export const STATES: State[] = [
     },
   },
   {
+    ...{ name: "tree", ...DESK, theme: "light" },
+    show: (page, _, base) => tree(page, base),
+  },
+  {
+    ...{ name: "tree-phone", width: 390, height: 844, theme: "dark" },
+    show: (page, _, base) => tree(page, base),
+  },
+  {
     ...{ name: "remarks", ...DESK, theme: "light" },
     show: async (page, server, base) => {
       server.ahead = 41;
@@ -285,6 +293,17 @@ export const STATES: State[] = [
     show: (page, _, base) => open(page, `${base}?pv=SR:CURRENT&pv=LAB:TEMP1&pv=SR:MODE&${HOUR}`),
   },
 ];
+
+/** The names as a tree, a branch of it open, with marks. */
+async function tree(page: Page, base: string): Promise<void> {
+  await open(page, `${base}?pv=SR:CURRENT&${HOUR}`);
+  await page.locator("#more").click();
+  await page.locator("#more-tree").click();
+  await page.locator('#name-tree [data-name="LAB:"] .pv').first().click();
+  await page.locator('#name-tree [data-name="LAB:TEMP1"]').click();
+  await page.keyboard.press("Shift+ArrowDown");
+  await page.locator("#name-tree .actions").getByText("2 PVs marked.").waitFor();
+}
 
 /** An IOC is lost, and another came back. */
 async function iocs(page: Page, server: TestServer, base: string): Promise<void> {

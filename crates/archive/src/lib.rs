@@ -79,7 +79,7 @@ pub use memo::{
     MemoText,
 };
 pub use mirror::{Mark, Mirror, Mirrored};
-pub use names::{NameChunk, Named, Names};
+pub use names::{NameChunk, Named, Names, Places};
 pub use nodes::{ClusterStanding, NodeFigures, NodeOrder, NodeStanding, NodeState, Nodes, ShardLag, SharedUse};
 pub use orders::{AddRequest, Added, Change, Orders, Rulebook};
 pub use part_hash::{old_part_hash, old_text_hash, part_hash};

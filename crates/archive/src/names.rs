@@ -121,6 +121,16 @@ impl Names {
         &self.chunks
     }
 
+    /// The same by their places in the order, for who passes over many at a time.
+    pub fn places(&self) -> Places<'_> {
+        let mut len = 0;
+        let begins = self.chunks.iter().map(|chunk| {
+            len += chunk.rows.len();
+            len - chunk.rows.len()
+        });
+        Places { begins: begins.collect(), chunks: &self.chunks }
+    }
+
     /// Enters a name, or gives it to another PV; snapshots that were taken before do not change.
     pub fn insert(&mut self, name: PvName, pv: PvId) {
         let chunks = Arc::make_mut(&mut self.chunks);
@@ -157,6 +167,39 @@ impl Names {
         if chunk.rows.is_empty() {
             chunks.remove(place);
         }
+    }
+}
+
+/// Names by their places in the order: a place is found by halving, however many names lie between two.
+pub struct Places<'n> {
+    chunks: &'n [Arc<NameChunk>],
+    /// The place of the first name of each chunk.
+    begins: Vec<usize>,
+}
+
+impl<'n> Places<'n> {
+    /// The name at a place.
+    pub fn get(&self, place: usize) -> Option<&'n Named> {
+        let chunk = self.begins.partition_point(|begin| *begin <= place).checked_sub(1)?;
+        self.chunks[chunk].rows.get(place - self.begins[chunk])
+    }
+
+    /// The place of the first name that does not come before a text.
+    pub fn from(&self, text: &str) -> usize {
+        self.behind(|name| name < text)
+    }
+
+    /// The place behind the last name that comes before a text or begins with it.
+    pub fn behind_all(&self, prefix: &str) -> usize {
+        self.behind(|name| name < prefix || name.starts_with(prefix))
+    }
+
+    /// Behind all names for which that holds, which are the first ones.
+    fn behind(&self, holds: impl Fn(&str) -> bool) -> usize {
+        let holds_of = |row: &Named| holds(row.name.as_str());
+        let chunk = self.chunks.partition_point(|chunk| chunk.rows.first().is_some_and(holds_of));
+        let Some(chunk) = chunk.checked_sub(1) else { return 0 };
+        self.begins[chunk] + self.chunks[chunk].rows.partition_point(holds_of)
     }
 }
 
@@ -209,5 +252,20 @@ mod tests {
         assert_eq!((sorted, names.len()), (vec![1, 5, 9], 3));
         [1, 5, 9].iter().for_each(|number| names.remove(&name(*number)));
         assert!(names.is_empty() && names.chunks().is_empty());
+    }
+
+    #[test]
+    fn places_are_those_that_a_look_at_each_name_finds() {
+        let names = Names::of((0..5000).map(|number| Named { name: name(number), pv: PvId(number as u32) }).collect());
+        let (places, all) = (names.places(), names.iter().collect::<Vec<_>>());
+        for text in ["", "A", "PV", "PV:00", "PV:0042", "PV:00420", "PV:1", "PV:4999", "PV:5", "Z"] {
+            let before = all.iter().filter(|row| row.name.as_str() < text).count();
+            let within = all.iter().filter(|row| row.name.as_str().starts_with(text)).count();
+            assert_eq!((places.from(text), places.behind_all(text)), (before, before + within), "{text}");
+        }
+        assert!(all.iter().enumerate().all(|(place, row)| places.get(place) == Some(*row)));
+        assert_eq!(places.get(5000), None);
+        let none = Names::default();
+        assert_eq!((none.places().from("A"), none.places().behind_all("A"), none.places().get(0)), (0, 0, None));
     }
 }

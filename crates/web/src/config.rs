@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use sample::ZoneName;
-use service::{ExportsConfig, PolicySource};
+use service::{ExportsConfig, PolicySource, Separators};
 
 use crate::listener::{At, Listener};
 
@@ -74,6 +74,8 @@ pub struct Config {
     pub exports: ExportsConfig,
     /// The zone in which people of the site read times. None: nothing is said of one.
     pub zone: Option<ZoneName>,
+    /// Where names are split for the tree that they make: `:`.
+    pub separators: Separators,
 }
 
 impl Config {
@@ -92,6 +94,7 @@ impl Config {
             appliance: Appliance::default(),
             exports: ExportsConfig::default(),
             zone: None,
+            separators: Separators::default(),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     api::{
         aligned, at, bins, cluster, computed, deletions, diff, explain, exports, fft, gaps, groups, histogram, import,
         import_lines, iocs, ledger, live, login, many, memos, names, policies, pvs, removals, roster, samples, slow,
-        status, tokens, undo, view, when, xy,
+        status, tokens, tree, undo, view, when, xy,
     },
     appliance::{
         aliases, changes, configuration, details, engine, flags, losses, manage, measures, rates, reports, retrieval,
@@ -108,6 +108,7 @@ pub(crate) static ROUTES: &[Route] = &[
     post("/api/v1/pvs", Operate, "Archive PVs", pvs::add),
     post("/api/v1/names", Operate, "Which PVs a list, a .db file or an export of the Appliance names", names::read),
     get("/api/v1/iocs", "The IOCs of the PVs, and how the connections to them fare", iocs::list),
+    get("/api/v1/tree", "One level of the tree that the names make", tree::level),
     get("/api/v1/pvs/{pv}", "Everything about one PV but its samples", pvs::show),
     delete("/api/v1/pvs/{pv}", "Take a PV out of the archive, with or without its data", removals::remove),
     post("/api/v1/pvs/{pv}/restore", Administer, "Bring back a PV that was removed", removals::restore),

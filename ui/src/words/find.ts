@@ -26,5 +26,6 @@ export const findWords = {
     `No archived PV matches “${match}”. Words fit in any order anywhere in names, descriptions, units and groups; in names * and ? stand for anything, and ~ begins a regular expression.`,
   archiveNew: "Archive new PVs …",
   archive: (name: string) => `Archive “${name}” …`,
+  tree: "All names as a tree …",
   noValue: "no value yet",
 } as const;

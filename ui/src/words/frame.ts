@@ -34,6 +34,7 @@ export const frameWords = {
   drawerTitle: "Below the plot ( w )",
   drawer: "XY, histogram, spectrum, samples",
   views: "Named views …",
+  tree: "Names as a tree …",
   archive: "Archive PVs …",
   themeTitle: "Light or dark ( t )",
   theme: "Theme",

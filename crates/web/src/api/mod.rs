@@ -35,6 +35,7 @@ pub(crate) mod slow;
 pub(crate) mod status;
 pub(crate) mod tokens;
 pub(crate) mod told;
+pub(crate) mod tree;
 pub(crate) mod undo;
 pub(crate) mod view;
 pub(crate) mod when;

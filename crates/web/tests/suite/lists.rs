@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use archive::{AddRequest, DataFate, OldName, Principal, PvName, PvState, Record, Right, Sink, Wishes};
 use sample::Metadata;
 use serde_json::{Value, json};
-use service::{Ask, AuditWanted, Budget, IocsWanted, ListWanted, Rights, SortBy};
+use service::{Ask, AuditWanted, Budget, IocsWanted, ListWanted, Rights, Separators, SortBy, TreeChild, TreeWanted};
 
 use crate::served::{Answer, Archive, clock};
 
@@ -323,6 +323,69 @@ fn lists_follow_every_order_and_every_description() {
     let wishes = Wishes { groups: Some(vec![archive::RuleName::new("cold").unwrap()]), ..Wishes::default() };
     asked.add(vec![AddRequest { wishes, ..AddRequest::new(PvName::new("N:3").unwrap()) }]).unwrap();
     assert_eq!(names(&archive, "group=cold"), ["N:3"]);
+}
+
+#[test]
+fn names_are_a_tree_whose_levels_are_told_one_by_one() {
+    let archive = Archive::with_history();
+    let names = ["N:A:1", "N:A:2", "N:A:B:X", "N:A:B:Y", "N:B", "N:C-1", "N:C-2", "N:", "NO"];
+    add(&archive, names.map(str::to_owned));
+    ask(&archive).add_alias(ask(&archive).pv("T:LONG").unwrap().id, &PvName::new("N:D:OTHER").unwrap()).unwrap();
+    let level = |query: &str| {
+        let answer = archive.get(&format!("/api/v1/tree?{query}"));
+        assert_eq!(answer.status, 200, "{query}: {}", answer.text());
+        answer.json()
+    };
+    let branch = |prefix: &str, names: u64| json!({ "prefix": prefix, "names": names });
+    let leaf = |name: &str| json!({ "name": name });
+    let of_n = level("prefix=N:");
+    let children = [leaf("N:"), branch("N:A:", 4), leaf("N:B"), leaf("N:C-1"), leaf("N:C-2"), branch("N:D:", 1)];
+    assert_eq!(of_n["children"], json!(children));
+    assert_eq!((&of_n["names"], &of_n["next"], &of_n["separators"]), (&json!(9), &json!(null), &json!(":")));
+    assert_eq!(level("prefix=N:A:")["children"], json!([leaf("N:A:1"), leaf("N:A:2"), branch("N:A:B:", 2)]));
+    let first = level("")["children"].clone();
+    assert_eq!((&first[0], &first[1]), (&branch("N:", 9), &leaf("NO")));
+    // Page after page the same, behind branches and leaves, and however a level ends.
+    let (mut paged, mut after) = (Vec::new(), String::new());
+    loop {
+        let page = level(&format!("prefix=N:&limit=1{after}"));
+        paged.extend(page["children"].as_array().unwrap().clone());
+        let Some(next) = page["next"].as_str() else { break };
+        after = format!("&after={next}");
+    }
+    assert_eq!(json!(paged), json!(children));
+    assert_eq!(level("prefix=nobody")["children"], json!([]));
+    let refused = archive.get("/api/v1/tree?prefix=N:A:&after=N:B");
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("is no child of"), "{}", refused.text());
+    // What is not seen is in no branch and in no count.
+    let few = ask(&archive)
+        .with_rights(Rights::everywhere(None).or_by_name(|name| name.starts_with("N:A:B").then_some(Right::Read)));
+    let wanted = |prefix: &str| TreeWanted { prefix: prefix.to_owned(), after: None, limit: 10 };
+    let seen = few.tree(&wanted(""), &Separators::default()).unwrap();
+    assert_eq!((seen.names, seen.children), (2, vec![TreeChild { name: "N:".to_owned(), names: Some(2) }]));
+    let signs = Separators::new("-:").unwrap();
+    let by_both = ask(&archive).tree(&wanted("N:C"), &signs).unwrap();
+    assert_eq!(by_both.children, [TreeChild { name: "N:C-".to_owned(), names: Some(2) }]);
+}
+
+/// Prints what levels of the tree of a million names take: `cargo test --release -p web --test suite what_levels -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+#[expect(clippy::print_stdout, reason = "it is there to be read")]
+fn what_levels_of_a_million_names_take() {
+    let archive = Archive::with_history();
+    let name = |i: u32| format!("SR{:02}:DEV{:02}:CH{:03}:V{}", i % 32, i / 32 % 25, i / 800 % 125, i / 100_000);
+    for part in 0..20 {
+        add(&archive, (part * 50_000..(part + 1) * 50_000).map(name));
+    }
+    for (prefix, what) in [("", "the first"), ("SR07:", "a second"), ("SR07:DEV03:", "a third")] {
+        let wanted = TreeWanted { prefix: prefix.to_owned(), after: None, limit: 10_000 };
+        let begun = std::time::Instant::now();
+        let level = ask(&archive).tree(&wanted, &Separators::default()).unwrap();
+        let took = begun.elapsed();
+        println!("{what} level: {} children of {} names in {took:?}", level.children.len(), level.names);
+    }
 }
 
 #[test]
