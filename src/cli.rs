@@ -32,7 +32,7 @@ pub(crate) use self::{
     compare::CompareArgs,
     files::{BackupArgs, CheckArgs, RepairArgs, TakeOver},
     import::{Csv, FromAppliance, FromConfig, Import, ImportFrom},
-    look::{Iocs, List, Report, Status, Switch},
+    look::{Iocs, List, Report, Status, Switch, Upkeep},
     memos::{NoteArgs, NoteCommand, NoteList, ViewArgs, ViewCommand, ViewList},
     output::Format,
     policy::{Group, Policy, PolicyCommand, PolicyOptions},
@@ -89,6 +89,8 @@ pub(crate) enum Command {
     Iocs(Iocs),
     /// Say how a running archiver fares
     Status(Status),
+    /// Say how long what is kept, what goes next, and how old the last backups are
+    Upkeep(Upkeep),
     /// Say which PVs never connected, are away, silent, fast or large
     Report(Report),
     /// Stop taking samples of PVs; what was recorded stays

@@ -71,6 +71,7 @@ pub(crate) fn run(
         Command::List(command) => look::list_pvs(command),
         Command::Iocs(command) => look::iocs(command),
         Command::Status(command) => look::status(command),
+        Command::Upkeep(command) => look::upkeep(command),
         Command::Report(command) => look::report(command),
         Command::Pause(command) => look::switch(command, "pause"),
         Command::Resume(command) => look::switch(command, "resume"),

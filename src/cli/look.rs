@@ -60,6 +60,15 @@ pub(crate) struct Iocs {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct Upkeep {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct Status {
     #[command(flatten)]
     pub(crate) server: Server,

@@ -1,6 +1,6 @@
 //! `pvark backup`: copies an archive, beside a running archiver if need be; `pvark take-over` makes a backup an archive.
 
-use archive::{By, Principal};
+use archive::{BackupMade, By, Principal};
 use store::Kept;
 
 use super::{bytes::bytes_text, print::print_line, progress::Told};
@@ -22,6 +22,7 @@ pub(crate) fn run(command: &BackupArgs) -> Result<(), Failure> {
         bytes_text(bytes)
     ))?;
     let to = command.to.display();
+    tell(command, bytes, damage.is_empty());
     if set_aside > 0 {
         print_line(&format!("{set_aside} files that may be needed yet lie in {to}/quarantine"))?;
     }
@@ -31,6 +32,15 @@ pub(crate) fn run(command: &BackupArgs) -> Result<(), Failure> {
     damage.iter().try_for_each(|damaged| print_line(&format!("DAMAGED  {damaged}")))?;
     print_line(&format!("{to} is as whole as can be, and has all else as of now"))?;
     Err(Damaged::in_folder(&command.data).into())
+}
+
+/// Tells the archive, for whoever looks how old the last backup is. The backup is none the worse where that cannot be written.
+fn tell(command: &BackupArgs, bytes: u64, is_whole: bool) {
+    let to = std::path::absolute(&command.to).unwrap_or_else(|_| command.to.clone());
+    let made = BackupMade { at: now(), to: to.display().to_string(), bytes, is_whole };
+    if let Err(error) = store::tell_backup(&command.data, &made) {
+        eprintln!("the archive does not know of this backup, and so does not tell of it: {error}");
+    }
 }
 
 pub(crate) fn take_over(command: &TakeOver) -> Result<(), Failure> {

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::{
+    bytes::bytes_text,
     http::{ANSWER_BYTES_MAX, Method, agent, ask, by, checked, encoded},
     print::{print_line, print_rows},
     table::{aligned, list, text},
     typed::names,
 };
 use crate::{
-    cli::{Iocs, List, Report, Server, Status, Switch},
+    cli::{Iocs, List, Report, Server, Status, Switch, Upkeep},
     failure::Failure,
 };
 
@@ -136,6 +137,51 @@ pub(crate) fn status(command: &Status) -> Result<(), Failure> {
     match problems.len() {
         0 => Ok(print_line("nothing is wrong")?),
         many => Err(format!("{many} problems").into()),
+    }
+}
+
+/// `pvark upkeep`: how long what is kept, what goes next, and the last backups.
+pub(crate) fn upkeep(command: &Upkeep) -> Result<(), Failure> {
+    let answer = ask(&command.server, Method::Get, "upkeep")?;
+    if command.json {
+        return Ok(print_line(&serde_json::to_string_pretty(&answer)?)?);
+    }
+    let mut lines = vec![["PVs", "kept", "next to go", "from"].map(str::to_owned).to_vec()];
+    lines.extend(list(&answer["retention"]).iter().map(|row| {
+        let next = &row["next"];
+        vec![kept_pvs(row), kept_for(row["keep_seconds"].as_u64()), text(&next["week"]), text(&next["at"])]
+    }));
+    aligned(&lines).iter().try_for_each(|line| print_line(line))?;
+    let backups = list(&answer["backups"]);
+    if backups.is_empty() {
+        return Ok(print_line("no backup is known of; `pvark backup` tells the archive of each that it makes")?);
+    }
+    let mut lines = vec![["backup", "bytes", "the archive was", "folder"].map(str::to_owned).to_vec()];
+    lines.extend(backups.iter().map(|backup| {
+        let was = if backup["whole"] == true { "whole" } else { "DAMAGED" };
+        let bytes = bytes_text(backup["bytes"].as_u64().unwrap_or(0));
+        vec![text(&backup["at"]), bytes, was.to_owned(), text(&backup["to"])]
+    }));
+    Ok(aligned(&lines).iter().try_for_each(|line| print_line(line))?)
+}
+
+/// Which PVs a row of retention is about.
+fn kept_pvs(row: &Value) -> String {
+    let policies: Vec<String> = list(&row["policies"]).iter().map(text).collect();
+    match row["of"].as_str() {
+        Some("rule") => text(&row["rule"]),
+        Some("others") => "all others".to_owned(),
+        _ if policies.is_empty() => format!("{} by hand", text(&row["pvs"])),
+        _ => format!("{} by {}", text(&row["pvs"]), policies.join(", ")),
+    }
+}
+
+fn kept_for(seconds: Option<u64>) -> String {
+    const DAY: u64 = 86_400;
+    match seconds {
+        None => "for ever".to_owned(),
+        Some(seconds) if seconds % DAY == 0 => format!("{} d", seconds / DAY),
+        Some(seconds) => format!("{} h", seconds.div_ceil(3600)),
     }
 }
 

@@ -42,10 +42,10 @@ def start_pvark(tmp_path: Path) -> Iterator[Callable[..., Pvark]]:
     """Starts an archiver for one test."""
     started: list[Pvark] = []
 
-    def start(*iocs: Ioc) -> Pvark:
+    def start(*iocs: Ioc, more: str = "") -> Pvark:
         folder = tmp_path / f"pvark{len(started)}"
         folder.mkdir()
-        started.append(Pvark(folder, iocs))
+        started.append(Pvark(folder, iocs, more=more))
         return started[-1].start()
 
     yield start

@@ -132,3 +132,41 @@ def test_an_archive_that_was_begun_anew_does_not_empty_its_backup(server: Pvark,
     assert refused.returncode == 1 and "is not replaced" in refused.stderr, refused.stdout + refused.stderr
     assert sorted(path.name for path in copy.rglob("*.seg")) == files
     assert run_program("check", "--data", copy).returncode == 0
+
+
+def test_the_archiver_knows_how_old_its_last_backup_is_and_what_it_keeps(
+    start_pvark: Callable[..., Pvark], tmp_path: Path
+) -> None:
+    rules = '[retention]\nkeep = "10y"\nrules = [{ pvs = "TEST:*", keep = "90d" }]\n'
+    policy = '[[policy]]\nname = "short"\nmatch = ["B:*"]\nkeep = "30d"\n'
+    server = start_pvark(more=policy + rules)
+    server.archive.add(f"ca://{PV}")
+    take(server, 2021)
+    told = server.json("/api/v1/upkeep")
+    kept = [(row["of"], row["rule"], row["policies"], row["pvs"], row["keep_seconds"]) for row in told["retention"]]
+    day = 86_400
+    assert kept == [
+        ("setting", None, ["short"], 1, 30 * day),
+        ("rule", "TEST:*", [], None, 90 * day),
+        ("others", None, [], None, 3660 * day),
+    ]
+    assert told["backups"] == []
+    copy = tmp_path / "a copy"
+    for _ in range(2):
+        assert back_up(server, copy).returncode == 0
+    (backup,) = server.json("/api/v1/upkeep")["backups"]
+    assert (backup["to"], backup["whole"]) == (str(copy), True) and backup["bytes"] > 0
+    flip(segment(server.data, 2021), 100)
+    other = tmp_path / "other"
+    assert back_up(server, other).returncode == DAMAGED
+    newest, before = server.json("/api/v1/upkeep")["backups"]
+    assert (newest["to"], newest["whole"], before["to"]) == (str(other), False, str(copy))
+    said = run_program("upkeep", "--server", server.url)
+    assert said.returncode == 0, said.stderr
+    assert "1 by short" in said.stdout and "3660 d" in said.stdout and "DAMAGED" in said.stdout, said.stdout
+    # An archive that cannot be written to is backed up all the same.
+    server.terminate()
+    (server.data / "backups").unlink()
+    (server.data / "backups.part").mkdir()
+    last = back_up(server, copy)
+    assert last.returncode == DAMAGED and "does not know of this backup" in last.stderr, last.stderr

@@ -72,9 +72,10 @@ export function storagePart(context: PartContext): HTMLElement {
       // Questions name PVs of others.
       ...(context.may("operate") ? [h("h3", {}, words.slow), asking(() => slowRows(context))] : []),
       h("h3", {}, words.retention),
-      h("p", {}, retentionText(status)),
-      h("h3", {}, words.backups),
-      h("p", {}, words.backupsAre),
+      h("p", { class: "hint" }, retentionText(status)),
+      ...(context.may("operate")
+        ? [asking(() => upkeepRows(context))]
+        : [h("h3", {}, words.backups), h("p", { class: "hint" }, words.backupsAre)]),
     ];
   });
 }
@@ -137,6 +138,73 @@ async function slowRows({ zone }: PartContext): Promise<Node[]> {
     ),
   );
   return [table(words.slowHeads, rows, words.slow)];
+}
+
+interface Kept {
+  of: "setting" | "rule" | "others";
+  rule: string | null;
+  pvs: number | null;
+  policies: string[];
+  keep_seconds: number | null;
+  next: { week: string; at: string } | null;
+}
+
+interface Backup {
+  at: string;
+  to: string;
+  bytes: number;
+  whole: boolean;
+}
+
+/** A backup that is older is a matter for today, for this week. */
+const BAD_BACKUP = 7 * DAY;
+const WARN_BACKUP = 2 * DAY;
+
+/** What is kept for how long, and the last backups. */
+async function upkeepRows({ zone, now }: PartContext): Promise<Node[]> {
+  const { retention, backups } = await get<{ retention: Kept[]; backups: Backup[] }>("/upkeep");
+  const kept = retention.map((row) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, keptPvs(row)),
+      h("td", {}, row.keep_seconds === null ? words.forEver : formatDuration(row.keep_seconds)),
+      h("td", {}, row.next === null ? words.noneGoes : words.goes(row.next.week)),
+      h("td", {}, row.next === null ? "" : formatTime(Date.parse(row.next.at) / 1000, zone, 0).slice(0, 10)),
+    ),
+  );
+  const newest = backups.length === 0 ? null : now - Date.parse(backups[0]!.at) / 1000;
+  const made = backups.map((backup) => {
+    const at = Date.parse(backup.at) / 1000;
+    const age = now - at;
+    // Of several folders the newest counts: others may be changed for it by turns.
+    const isOld = age === newest;
+    const level =
+      !backup.whole || (isOld && age > BAD_BACKUP) ? "bad" : isOld && age > WARN_BACKUP ? "warn" : "";
+    return h(
+      "tr",
+      {},
+      h("td", {}, formatTime(at, zone, 0)),
+      h("td", { class: "num", "data-level": level }, words.ago(formatDuration(Math.max(0, Math.floor(age))))),
+      h("td", {}, backup.whole ? words.whole : words.damaged),
+      h("td", { class: "num" }, bytesText(backup.bytes)),
+      h("th", { scope: "row" }, backup.to),
+    );
+  });
+  return [
+    table(words.keptHeads, kept, words.retention),
+    h("h3", {}, words.backups),
+    ...(made.length > 0
+      ? [table(words.backupHeads, made, words.backups)]
+      : [h("p", { "data-level": "warn" }, words.noBackup)]),
+    h("p", { class: "hint" }, words.backupsAre),
+  ];
+}
+
+function keptPvs({ of, rule, pvs, policies }: Kept): string {
+  if (of === "rule") return words.byRule(rule ?? "");
+  if (of === "others") return words.others;
+  return policies.length > 0 ? words.byPolicies(policies.join(", "), pvs ?? 0) : words.byHand(pvs ?? 0);
 }
 
 function retentionText({ store }: Status): string {

@@ -400,6 +400,14 @@ test("storage says when each disk is full and by what, which questions were slow
     .getByRole("row", { name: /2\.5 s oidc:ana GET \/api\/v1\/pvs\/SR:CURRENT\/samples from=-1y/ })
     .waitFor();
   await page.getByText("pvark backup --data DIR --to FOLDER --verify").waitFor();
+  await page.getByRole("row", { name: /5 PVs by the policy slow 30 d nothing/ }).waitFor();
+  await page.getByRole("row", { name: /TEST:\* \(rule\) 90 d samples of 2026-W36 2026-12-05/ }).waitFor();
+  await page.getByRole("row", { name: /all others for ever nothing/ }).waitFor();
+  await page.getByRole("row", { name: /3 h ago whole 7\.10 GB \/backup\/pvark/ }).waitFor();
+  await page.getByRole("row", { name: /9 d ago DAMAGED: run “pvark check” 6\.90 GB \/mnt\/usb/ }).waitFor();
+  server.backups = [];
+  await page.reload();
+  await page.getByText("No backup is known of.").waitFor();
   server.me = somebody("ldap", "ana", "read", WAYS);
   await page.reload();
   await folder.waitFor();

@@ -59,6 +59,14 @@ const SLOW = [
     what: "GET /api/v1/pvs/SR:CURRENT/samples from=-1y",
   },
 ];
+const KEPT = [
+  { of: "setting", rule: null, pvs: 5, policies: ["slow"], keep_seconds: 30 * 86_400, next: null },
+  {
+    ...{ of: "rule", rule: "TEST:*", pvs: null, policies: [], keep_seconds: 90 * 86_400 },
+    next: { week: "2026-W36", at: "2026-12-05T00:00:00.000000000Z" },
+  },
+  { of: "others", rule: null, pvs: null, policies: [], keep_seconds: null, next: null },
+];
 const POLICIES = [
   { name: "vacuum", match: ["VAC:*"], settings: "every change, dead band 1%", pvs: 1 },
   { name: "slow", match: ["~^LAB:"], settings: "scan every 10 s", pvs: 5 },
@@ -169,6 +177,18 @@ class Refusal extends Error {
 
 export class TestServer {
   pvs: FixturePv[] = fixturePvs();
+  /** So many children of a branch are given at most. */
+  treePage = 200;
+  /** What it was told of backups: the newest three hours ago, and another folder's of a damaged archive. */
+  backups = [
+    {
+      at: new Date(Date.now() - 3 * 3_600_000).toISOString(),
+      to: "/backup/pvark",
+      bytes: 7.1e9,
+      whole: true,
+    },
+    { at: new Date(Date.now() - 9 * 86_400_000).toISOString(), to: "/mnt/usb", bytes: 6.9e9, whole: false },
+  ];
   /** So many lines of the audit are given at most. */
   auditPage = 1000;
   /** Answers nothing at all, as if the archiver had gone. */
@@ -460,6 +480,8 @@ export class TestServer {
     }
     if (noun === "removed") return send(response, 200, this.removedList());
     if (noun === "names") return send(response, 200, this.readNames(await textOf(request)));
+    if (noun === "tree") return send(response, 200, this.tree(url));
+    if (noun === "upkeep") return send(response, 200, { retention: KEPT, backups: this.backups });
     if (noun === "slow") return send(response, 200, { slow: SLOW });
     if (noun === "iocs") return send(response, 200, { iocs: this.iocs() });
     if (noun === "audit") return send(response, 200, this.auditOf(url));

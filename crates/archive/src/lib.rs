@@ -98,7 +98,7 @@ pub use source::{
     SampleStream, Source, SourceError, SourceHealth, StretchStream, Stretches,
 };
 pub use standing::{Brief, Connection, Ioc, Recorder, Standing, Status, Totals, Traffic, Unanswered};
-pub use storage::{Partition, PvSize, Storage, WeekState};
+pub use storage::{BackupMade, KeptFor, KeptPvs, Partition, PvSize, Storage, WeekState, WeekToGo};
 pub use tokens::{TokenRow, Tokens, TokensError};
 pub use touched::{Touched, Touches};
 pub use undo::{UNDO_FOR, UndoPlan, UndoStep, UndoTo, Undoable};

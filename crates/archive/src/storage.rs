@@ -1,6 +1,6 @@
 //! The seam to whatever holds the samples, as an operator sees it: how it is doing, and how much lies where, by week and by PV.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use sample::Timestamp;
 
@@ -24,6 +24,63 @@ pub trait Storage: Send + Sync {
     fn size(&self, pv: PvId) -> Option<PvSize> {
         self.sizes().remove(&pv)
     }
+
+    /// How long what it has is kept, the rules in the order in which they decide; none where nothing is ever taken away.
+    fn retention(&self) -> Vec<KeptFor> {
+        Vec::new()
+    }
+
+    /// When it takes away the samples of the next week that are to be kept for so long; none if it has no such week.
+    fn next_to_go(&self, _keep: Duration) -> Option<WeekToGo> {
+        None
+    }
+
+    /// The backups that it was told of, the newest first. It may read from the disk.
+    fn backups(&self) -> Vec<BackupMade> {
+        Vec::new()
+    }
+}
+
+/// Of which PVs it is said how long they are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeptPvs {
+    /// So many PVs with a setting of their own, which goes before rules.
+    WithSetting(usize),
+    /// Those that a rule fits.
+    Rule(String),
+    /// All others.
+    Others,
+}
+
+/// How long some PVs are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptFor {
+    /// Which.
+    pub pvs: KeptPvs,
+    /// None: for ever.
+    pub keep: Option<Duration>,
+}
+
+/// A week of samples that is taken away when it has been over for long enough.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WeekToGo {
+    /// As in `2026-W47`.
+    pub week: String,
+    /// From when on.
+    pub at: Timestamp,
+}
+
+/// A backup, as its archive was told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupMade {
+    /// When it came to its end.
+    pub at: Timestamp,
+    /// Into which folder.
+    pub to: String,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Whether the archive was found whole, and so is the backup.
+    pub is_whole: bool,
 }
 
 /// How far a week has come.

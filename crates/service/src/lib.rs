@@ -93,6 +93,6 @@ pub use reports::{
 pub use rights::Rights;
 pub use seen::Seen;
 pub use service::{Behind, Service};
-pub use status::Status;
+pub use status::{Retained, Status};
 pub use tree::{Separators, TreeChild, TreeLevel, TreeWanted};
 pub use when::When;

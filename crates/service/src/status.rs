@@ -1,12 +1,15 @@
 //! Status: how the archiver fares, with sentences for an operator where something is wrong.
 
+use std::time::Duration;
+
 use archive::{
-    Health, Partition, Policies, SourceHealth, Totals, Watermark,
+    BackupMade, Health, Keep, KeptFor, KeptPvs, Partition, Policies, Policy, Right, RuleName, SourceHealth, Totals,
+    Watermark, WeekToGo,
     ledger::{Account, Trouble},
 };
 use sample::Timestamp;
 
-use crate::{ask::Ask, clock::now, losses::sentence};
+use crate::{ask::Ask, clock::now, losses::sentence, refusal::Refusal};
 
 /// Unsynced samples beyond this many are a problem: ten seconds of a very large machine.
 const LAG_MAX: u64 = 2_000_000;
@@ -40,6 +43,19 @@ pub struct Status {
     pub clustered: bool,
     /// What is wrong, a sentence each.
     pub problems: Vec<String>,
+}
+
+/// How long some PVs are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retained {
+    /// Which.
+    pub pvs: KeptPvs,
+    /// None: for ever.
+    pub keep: Option<Duration>,
+    /// The policies that say so, of PVs with a setting of their own; others were given it by hand.
+    pub policies: Vec<RuleName>,
+    /// What goes next; none where nothing does.
+    pub next: Option<WeekToGo>,
 }
 
 impl Ask {
@@ -93,6 +109,32 @@ impl Ask {
     /// The weeks of the archive.
     pub fn weeks(&self) -> Vec<Partition> {
         self.listed().behind.storage.partitions()
+    }
+
+    /// How long what there is is kept, in the order in which that is decided.
+    pub fn retention(&self) -> Vec<Retained> {
+        let storage = &self.listed().behind.storage;
+        let policies = self.policies_in_force();
+        let says = |policy: &&Policy, keep: Option<Duration>| match policy.wishes.keep {
+            Some(Keep::For(time)) => keep == Some(time),
+            Some(Keep::Forever) => keep.is_none(),
+            None => false,
+        };
+        let mut told: Vec<Retained> = Vec::new();
+        for KeptFor { pvs, keep } in storage.retention() {
+            let is_own = matches!(pvs, KeptPvs::WithSetting(_));
+            let policies = policies.iter().filter(|policy| is_own && says(policy, keep));
+            let policies = policies.map(|policy| policy.name.clone()).collect();
+            let next = keep.and_then(|keep| storage.next_to_go(keep));
+            told.push(Retained { pvs, keep, policies, next });
+        }
+        told
+    }
+
+    /// The backups that the archive was told of, the newest first. Their folders are a matter of whoever runs the archiver.
+    pub fn backups(&self) -> Result<Vec<BackupMade>, Refusal> {
+        self.needs_all(Right::Read)?;
+        Ok(self.listed().behind.storage.backups())
     }
 
     /// The policies in force.

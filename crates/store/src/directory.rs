@@ -1,11 +1,11 @@
 //! The store as the list of PVs, and as what holds the samples, for those who ask the archive.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use archive::{
-    Action, AuditRecord, By, Curator, DataFate, Deletion, Directory, DirectoryError, Fault, Health, ImportedPart,
-    Intake, LookAtMemo, Mark, Memo, MemoText, Names, Partition, Purge, Purged, PvEntry, PvId, PvName, PvSize, Record,
-    RemovedPv, Storage, Touched, UndoPlan, Undoable, Watermark,
+    Action, AuditRecord, BackupMade, By, Curator, DataFate, Deletion, Directory, DirectoryError, Fault, Health,
+    ImportedPart, Intake, KeptFor, LookAtMemo, Mark, Memo, MemoText, Names, Partition, Purge, Purged, PvEntry, PvId,
+    PvName, PvSize, Record, RemovedPv, Storage, Touched, UndoPlan, Undoable, Watermark, WeekToGo,
 };
 use sample::{TimeRange, Timestamp};
 
@@ -106,6 +106,18 @@ impl Storage for Reader {
 
     fn size(&self, pv: PvId) -> Option<PvSize> {
         Reader::size(self, pv)
+    }
+
+    fn retention(&self) -> Vec<KeptFor> {
+        Reader::retention(self)
+    }
+
+    fn next_to_go(&self, keep: Duration) -> Option<WeekToGo> {
+        Reader::next_to_go(self, keep)
+    }
+
+    fn backups(&self) -> Vec<BackupMade> {
+        Reader::backups(self)
     }
 }
 

@@ -57,7 +57,7 @@ pub use read::merge::{Samples, Stretches};
 pub use reader::Reader;
 pub use rescue::{
     audit::verify_audit,
-    backup::{Backup, Kept, backup, take_over},
+    backup::{Backup, Kept, backup, take_over, tell_backup},
     check::{BadBlock, Progress, Report, StoredIn, check, check_with_ledger},
     repair::{Repair, Repairing, repair},
 };

@@ -7,8 +7,8 @@ use std::{
 };
 
 use archive::{
-    AuditRecord, Deletion, GapScope, Health, LookAtMemo, Names, Partition, PvEntry, PvId, PvName, PvSize, RemovedPv,
-    Touched, UndoPlan, Undoable, Watermark, structure::paths,
+    AuditRecord, BackupMade, Deletion, GapScope, Health, KeptFor, LookAtMemo, Names, Partition, PvEntry, PvId, PvName,
+    PvSize, RemovedPv, Touched, UndoPlan, Undoable, Watermark, WeekToGo, structure::paths,
 };
 use sample::{Gap, GapCause, Metadata, Sample, TimeRange, Timestamp, Value, ValueType};
 
@@ -18,6 +18,7 @@ use crate::{
     catalog::{deletion::Deletions, undo},
     engine::{Engine, Snapshot},
     read::parts::{Binned, Lookup, Part, Summaries},
+    rescue::backup::told::told,
     segment::manifest::Manifest,
     upkeep::{
         compact::views,
@@ -251,6 +252,24 @@ impl Reader {
     /// The partitions, by week.
     pub fn partitions(&self) -> Vec<Partition> {
         self.engine.partitions()
+    }
+
+    /// How long what it has is kept: single PVs, then the rules in the order in which they decide, then all others.
+    pub fn retention(&self) -> Vec<KeptFor> {
+        self.engine.kept()
+    }
+
+    /// When it takes away the samples of the next week that are to be kept for so long.
+    pub fn next_to_go(&self, keep: Duration) -> Option<WeekToGo> {
+        self.engine.next_to_go(keep)
+    }
+
+    /// The backups that it was told of, the newest first; none where that cannot be read.
+    pub fn backups(&self) -> Vec<BackupMade> {
+        told(&*self.engine.disk).unwrap_or_else(|error| {
+            tracing::warn!("it cannot be said which backups were made: {error}");
+            Vec::new()
+        })
     }
 
     /// How the store is doing.

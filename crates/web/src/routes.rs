@@ -8,7 +8,7 @@ use crate::{
     api::{
         aligned, at, bins, cluster, computed, deletions, diff, explain, exports, fft, gaps, groups, histogram, import,
         import_lines, iocs, ledger, live, login, many, memos, names, policies, pvs, removals, roster, samples, slow,
-        status, tokens, tree, undo, view, when, xy,
+        status, tokens, tree, undo, upkeep, view, when, xy,
     },
     appliance::{
         aliases, changes, configuration, details, engine, flags, losses, manage, measures, rates, reports, retrieval,
@@ -196,6 +196,10 @@ pub(crate) static ROUTES: &[Route] = &[
     Route { right: Some(Operate), ..delete("/api/v1/views/{number}", "Take a saved view away", memos::remove_view) },
     get("/api/v1/audit", "Who changed what is in the archive, the newest first", roster::audit),
     Route { right: Some(Operate), ..get("/api/v1/slow", "The requests of the last day that took longest", slow::list) },
+    Route {
+        right: Some(Operate),
+        ..get("/api/v1/upkeep", "How long what is kept, what goes next, and the last backups", upkeep::show)
+    },
     get("/api/v1/cluster", "The nodes that record together, and what each has", cluster::show),
     post(
         "/api/v1/cluster/shards/{shard}/move",

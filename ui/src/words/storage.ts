@@ -1,5 +1,7 @@
 // What the page says where it is about storage.
 
+import { pvsText } from "./counts.ts";
+
 /** Disks, slow questions, retention and backups. */
 export const storageWords = {
   disks: "Disks",
@@ -21,8 +23,21 @@ export const storageWords = {
   noneSlow: "None took 0.1 s since the archiver was started, or within a day.",
   retention: "Retention",
   retentionIs: (segments: number, bytes: string, purging: number) =>
-    `[retention] of the config file says how long what is kept; without it all is kept. ${segments === 0 ? "Nothing was taken away in this run." : `${segments.toLocaleString("en")} segments with ${bytes} were taken away in this run, each with a line of the audit (“expired”).`}${purging > 0 ? ` ${purging.toLocaleString("en")} purges are under way.` : ""}`,
+    `The first line that fits a PV decides; a week goes when it has been over for so long. ${segments === 0 ? "Nothing was taken away in this run." : `${segments.toLocaleString("en")} segments with ${bytes} were taken away in this run, each with a line of the audit (“expired”).`}${purging > 0 ? ` ${purging.toLocaleString("en")} purges are under way.` : ""}`,
   backups: "Backups",
   backupsAre:
-    "The archiver is not told of backups: they are made beside it. “pvark backup --data DIR --to FOLDER --verify” makes one, reads it back and says whether it is whole; run it daily, and let whoever runs it watch that it ends with 0.",
+    "“pvark backup --data DIR --to FOLDER --verify” makes one, reads it back, says whether it is whole, and tells the archive. What other programs copy it is not told of.",
+  backupHeads: ["Made", "Age", "The archive was", "Bytes", "Folder"],
+  noBackup: "No backup is known of.",
+  ago: (length: string) => `${length} ago`,
+  whole: "whole",
+  damaged: "DAMAGED: run “pvark check”",
+  keptHeads: ["PVs", "Kept", "Next to go", "From"],
+  forEver: "for ever",
+  noneGoes: "nothing",
+  goes: (week: string) => `samples of ${week}`,
+  others: "all others",
+  byRule: (names: string) => `${names} (rule)`,
+  byPolicies: (policies: string, pvs: number) => `${pvsText(pvs)} by the policy ${policies}`,
+  byHand: (pvs: number) => `${pvsText(pvs)}, set by hand`,
 } as const;

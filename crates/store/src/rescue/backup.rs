@@ -17,6 +17,7 @@ pub(crate) mod folder;
 mod log;
 pub(crate) mod segment;
 mod state;
+pub(crate) mod told;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -29,6 +30,7 @@ use folder::NEW;
 pub(crate) use folder::backup_of;
 pub use folder::take_over;
 use state::{PART, State};
+pub use told::tell_backup;
 
 use crate::{
     Error, Progress,

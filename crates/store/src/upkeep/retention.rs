@@ -9,12 +9,12 @@
 //! these has gone.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
-use archive::{Action, AuditRecord, By, Glob, Keep, LEDGER_PREFIX, PvId};
+use archive::{Action, AuditRecord, By, Glob, Keep, KeptFor, KeptPvs, LEDGER_PREFIX, PvId, WeekToGo};
 use sample::{Element, TimeRange, Timestamp, ValueType};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -134,6 +134,31 @@ impl Taken {
 }
 
 impl Engine {
+    /// How long what there is is kept, in the order in which that is decided.
+    pub(crate) fn kept(&self) -> Vec<KeptFor> {
+        let Retention { keep, rules } = &self.config.retention;
+        let own = self.registry().keeps().into_iter().map(|(keep, pvs)| KeptFor {
+            pvs: KeptPvs::WithSetting(pvs.len()),
+            keep: match keep {
+                Keep::Forever => None,
+                Keep::For(time) => Some(time),
+            },
+        });
+        let rules = rules.iter().map(|rule| KeptFor { pvs: KeptPvs::Rule(rule.pvs.clone()), keep: rule.keep });
+        own.chain(rules).chain([KeptFor { pvs: KeptPvs::Others, keep: *keep }]).collect()
+    }
+
+    /// The first week there is whose time, if it is kept for so long, is not over.
+    pub(crate) fn next_to_go(&self, keep: Duration) -> Option<WeekToGo> {
+        let now = self.alive();
+        let weeks: BTreeSet<String> =
+            self.snapshot().segments.iter().map(|segment| segment.manifest.folder().to_owned()).collect();
+        weeks.into_iter().find_map(|week| {
+            let at = week::end(&week).saturating_add(keep);
+            (at > now).then_some(WeekToGo { week, at })
+        })
+    }
+
     /// Takes away what one segment has too much, if there is one.
     pub(crate) fn expire(&self, now: Timestamp, go_on: &dyn Fn() -> bool) -> Result<Compaction, Error> {
         let retention = &self.config.retention;

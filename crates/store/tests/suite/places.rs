@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use archive::{By, DataFate, Keep, LedgerScale, PvId, PvName, PvSettings, Rules, WeekState};
+use archive::{By, DataFate, Keep, KeptFor, KeptPvs, LedgerScale, PvId, PvName, PvSettings, Rules, WeekState};
 use common::{append, at, by, name, read, register, sample, settings, wait_until};
 use sample::{Sample, TimeRange, Value};
 use sim::{Crash, SimDisk, folder::Folder};
@@ -248,8 +248,14 @@ fn what_is_kept_long_enough_goes_and_the_rest_of_its_segment_stays() {
     wait_until("it is moved", || archive.segments() == [0, 1, 0]);
     assert_eq!(read_all(&archive.store, &pvs), before);
 
+    let told = |pvs: KeptPvs, days| KeptFor { pvs, keep: day(days) };
+    assert_eq!(reader.retention(), [told(KeptPvs::Rule("A*".into()), 14), told(KeptPvs::Others, 60)]);
+    let next = |days| reader.next_to_go(day(days).unwrap()).map(|next| next.at);
+    assert_eq!((next(14), next(60)), (Some(at(25 * DAY)), Some(at(71 * DAY))));
+
     archive.store.tick(at(26 * DAY)); // the week has been over for 15 days
     wait_until("A is taken away", || reader.health().expired_samples == 4000);
+    assert_eq!((next(14), next(60)), (None, Some(at(71 * DAY))));
     assert_eq!(read_all(&archive.store, &pvs), [vec![], before[1].clone()]);
     wait_until("what is left is moved again", || archive.segments() == [0, 1, 0] && archive.near_segments().is_empty());
     wait_until("the old file is removed", || archive.medium.keys().len() == 2);

@@ -37,6 +37,7 @@ pub(crate) mod tokens;
 pub(crate) mod told;
 pub(crate) mod tree;
 pub(crate) mod undo;
+pub(crate) mod upkeep;
 pub(crate) mod view;
 pub(crate) mod when;
 pub(crate) mod xy;
