@@ -57,6 +57,10 @@ pub(crate) struct Cli {
     /// Ask by this socket of the archiver's machine ([access] socket) instead of by network
     #[arg(long, value_name = "FILE", env = "PVARK_SOCKET", global = true)]
     pub(crate) socket: Option<PathBuf>,
+    /// The zone of times that are typed without one, and of those in tables: utc, site, or a name like Europe/Stockholm [default: site, which is
+    /// utc where the archiver's config says none]
+    #[arg(long, value_name = "ZONE", env = "PVARK_ZONE", global = true)]
+    pub(crate) zone: Option<String>,
     /// The archiver that is asked, whichever the command is
     #[arg(skip)]
     pub(crate) server: Option<String>,

@@ -7,7 +7,7 @@
 //!   both                                 compare
 //!   an archiver of its own               demo
 //! ```
-//! They share `http` (requests), `typed` (what people type), `print`, `table`, `bytes`, `progress` and `lines` (what they say and
+//! They share `http` (requests), `typed` (what people type), `zone` (whose times these are), `print`, `table`, `bytes`, `progress` and `lines` (what they say and
 //! write down), and `appliance`, the client of another archiver.
 
 pub(crate) mod access;
@@ -44,6 +44,7 @@ mod table;
 mod typed;
 mod view;
 mod when;
+mod zone;
 
 use archive::AddRequest;
 
@@ -65,6 +66,7 @@ pub(crate) fn run(
     if let Some(server) = &cli.server {
         http::show(server, cli.token_file.as_deref(), cli.socket.as_deref())?;
     }
+    zone::choose(cli.zone.as_deref(), cli.server.as_deref())?;
     match &cli.command {
         Command::Run(options) => archive(Config::load(options, process::env)?, &[]),
         Command::Add(command) => add::run(command),

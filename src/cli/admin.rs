@@ -65,7 +65,7 @@ pub(crate) struct Delete {
     pub(crate) server: Server,
     /// The PV's name
     pub(crate) pv: String,
-    /// Beginning, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min
+    /// Beginning, in the zone of --zone if it says none: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) from: String,
     /// End (not included): as for --from, or `now`, or +1h

@@ -24,7 +24,7 @@ pub(crate) struct CompareArgs {
     /// More PVs, one a line; `-` reads them from standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) list: Option<PathBuf>,
-    /// Beginning, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min [default: -7d; with --follow now]
+    /// Beginning, in the zone of --zone if it says none: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min [default: -7d; with --follow now]
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) from: Option<String>,
     /// End (not included): as for --from, or `now`, or +1h

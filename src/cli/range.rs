@@ -12,7 +12,7 @@ pub(super) fn span(text: &str) -> Result<Duration, String> {
 /// The range that a command looks at.
 #[derive(Args, Debug)]
 pub(crate) struct RangeArgs {
-    /// Beginning, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min
+    /// Beginning, in the zone of --zone if it says none: 2026-11-21 08:30, 8:00, yesterday, -8h, ±10min
     #[arg(long, default_value = "-1h", allow_hyphen_values = true)]
     pub(crate) from: String,
     /// End (not included): as for --from, or `now`, or +1h

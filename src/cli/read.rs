@@ -33,7 +33,7 @@ pub(crate) struct SnapshotArgs {
     /// Names, and at most one pattern: a glob, or ~ and a regular expression; - for names on standard input
     #[arg(required = true, value_name = "PV")]
     pub(crate) pvs: Vec<String>,
-    /// The time, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h
+    /// The time, in the zone of --zone if it says none: 2026-11-21 08:30, 8:00, yesterday, -8h
     #[arg(long, default_value = "now", allow_hyphen_values = true)]
     pub(crate) time: String,
     /// How to print it
@@ -48,7 +48,7 @@ pub(crate) struct Diff {
     /// Names, and at most one pattern: a glob, or ~ and a regular expression; - for names on standard input
     #[arg(required = true, value_name = "PV")]
     pub(crate) pvs: Vec<String>,
-    /// The first time, in UTC if no zone is given: 2026-11-21 08:30, 8:00, yesterday, -8h
+    /// The first time, in the zone of --zone if it says none: 2026-11-21 08:30, 8:00, yesterday, -8h
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) before: String,
     /// The second time

@@ -3,6 +3,8 @@
 use sample::{Severity, Timestamp};
 use serde_json::Value;
 
+use super::zone::{retold, told};
+
 /// Lines for an answer of `/samples`.
 pub(crate) fn samples(answer: &Value) -> Vec<String> {
     let mut rows = vec![["time", "value", "severity", "status"].map(str::to_owned).to_vec()];
@@ -17,7 +19,7 @@ pub(crate) fn samples(answer: &Value) -> Vec<String> {
                 text(&chunk["values"][row])
             };
             let severity = Severity::from_number(chunk["severity"][row].as_i64().unwrap_or(4));
-            rows.push(vec![time.to_string(), value, severity.name().to_owned(), text(&chunk["status"][row])]);
+            rows.push(vec![told(time), value, severity.name().to_owned(), text(&chunk["status"][row])]);
         }
     }
     let mut lines = aligned(&rows);
@@ -35,7 +37,7 @@ pub(crate) fn bins(answer: &Value) -> Vec<String> {
     let bins = &answer["bins"];
     for (row, start) in list(&bins["start"]).iter().enumerate() {
         let start = Timestamp::from_nanos((start.as_f64().unwrap_or(0.0) * 1e6).round() as i64 * 1000);
-        let mut cells = vec![start.to_string()];
+        let mut cells = vec![told(start)];
         cells.extend(columns.map(|column| text(&bins[column][row])));
         cells
             .push(bins["severity"][row].as_i64().map_or("-", |number| Severity::from_number(number).name()).to_owned());
@@ -60,7 +62,7 @@ pub(crate) fn list(value: &Value) -> &[Value] {
 pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
-        Value::String(text) => text.escape_debug().to_string(),
+        Value::String(text) => retold(text).unwrap_or_else(|| text.escape_debug().to_string()),
         other => other.to_string(),
     }
 }

@@ -7,6 +7,7 @@ use std::{
 
 use sample::{TimeRange, Timestamp};
 
+use super::zone::zone;
 use crate::{cli::RangeArgs, failure::Failure};
 
 /// Names as they were given; `-` stands for those on standard input. Comments and empty lines do not count.
@@ -24,7 +25,7 @@ pub(crate) fn names(given: &[String]) -> Result<Vec<String>, Failure> {
 
 /// A time as it is typed.
 pub(crate) fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
-    Ok(Timestamp::typed(text, now)?)
+    Ok(Timestamp::typed_in(text, now, zone())?)
 }
 
 impl RangeArgs {
@@ -36,7 +37,7 @@ impl RangeArgs {
 
 /// The ends of a range as they are typed.
 pub(crate) fn range(from: &str, to: &str, now: Timestamp) -> Result<(Timestamp, Timestamp), Failure> {
-    let TimeRange { t0, t1 } = TimeRange::typed(Some(from), Some(to), now, (Duration::ZERO, now))?;
+    let TimeRange { t0, t1 } = TimeRange::typed_in(Some(from), Some(to), now, (Duration::ZERO, now), zone())?;
     Ok((t0, t1))
 }
 

@@ -7,6 +7,7 @@ use super::{
     diff::{Named, all_answered, ask},
     print::print_line,
     table::{aligned, list, text},
+    zone::told,
 };
 use crate::{cli::ViewArgs, failure::Failure, host::clock::now};
 
@@ -48,7 +49,7 @@ fn bins_of(part: &Value) -> Vec<Vec<String>> {
         let start = Timestamp::from_nanos((bins["start"][row].as_f64().unwrap_or(0.0) * 1e6).round() as i64 * 1000);
         let severity = bins["severity"][row].as_i64().map_or("-", |number| Severity::from_number(number).name());
         let numbers = COLUMNS.iter().map(|column| text(&bins[*column][row]));
-        [text(&part["pv"]), start.to_string()].into_iter().chain(numbers).chain([severity.to_owned()]).collect()
+        [text(&part["pv"]), told(start)].into_iter().chain(numbers).chain([severity.to_owned()]).collect()
     };
     (0..list(&bins["start"]).len()).filter(is_there).map(cells).collect()
 }

@@ -156,3 +156,24 @@ def test_the_demo_archives_everything_that_moves(tmp_path: Path) -> None:
         process.terminate()
         assert process.wait(30) == 0
         log.close()
+
+
+def test_times_are_typed_and_told_in_the_zone_of_the_site_or_in_another(start_pvark: Callable[..., Pvark]) -> None:
+    server = start_pvark(more='zone = "Europe/Berlin"\n')
+    server.archive.add("ca://ZONE:X")
+    server.take("ZONE:X", "f64", "2026-06-01T06:30:00.25Z,7\n2026-06-01T08:30:00Z,8\n")
+
+    def got(from_: str, to: str, *more: str) -> str:
+        said = run_program("get", "ZONE:X", "--from", from_, "--to", to, "--server", server.url, *more)
+        assert said.returncode == 0, said.stderr
+        return said.stdout
+
+    berlin = got("2026-06-01 08:00", "+1h")
+    assert "2026-06-01T08:30:00.250000000+02:00" in berlin and " 8 " not in berlin, berlin
+    utc = got("2026-06-01 08:00", "+1h", "--zone", "utc")
+    assert "2026-06-01T08:30:00.000000000Z" in utc and " 7 " not in utc, utc
+    tokyo = got("2026-06-01 15:00", "+1h", "--zone", "Asia/Tokyo")
+    assert "2026-06-01T15:30:00.250000000+09:00" in tokyo, tokyo
+    assert "2026-06-01T06:30:00.250000000Z" in got("2026-06-01 08:00", "+1h", "--format", "csv"), "files stay in UTC"
+    wrong = run_program("get", "ZONE:X", "--zone", "Europe/Lund", "--server", server.url)
+    assert wrong.returncode != 0 and "Europe/Stockholm" in wrong.stderr, wrong.stderr

@@ -9,7 +9,7 @@
 //!   Summary, Stretch             what many of them amount to, so that bins need not look at each
 //!   Stamp, Quality               what is to be said of a time that is out of the ordinary
 //!   Metadata, Gap                what the numbers mean, and where there are none
-//!   ZoneName                     in which zone people read times
+//!   ZoneName, Zone               in which zone people read times
 //! ```
 //!
 //! Nothing here knows a PV, does I/O, reads a clock or knows a file or wire format.
@@ -39,4 +39,4 @@ pub use stamp::{Quality, Stamp, Stamps};
 pub use summary::{Stretch, Summary};
 pub use time::{TimeError, TimeRange, Timestamp};
 pub use value::{Element, Shape, Value, ValueType};
-pub use zone::ZoneName;
+pub use zone::{Zone, ZoneName};

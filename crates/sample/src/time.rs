@@ -125,9 +125,12 @@ impl Timestamp {
     }
 
     pub(crate) fn civil(self) -> jiff::civil::DateTime {
-        let moment = jiff::Timestamp::from_nanosecond(i128::from(self.0))
-            .expect("the calendar reaches further than 64 bits of nanoseconds");
-        Offset::UTC.to_datetime(moment)
+        Offset::UTC.to_datetime(self.moment())
+    }
+
+    pub(crate) fn moment(self) -> jiff::Timestamp {
+        jiff::Timestamp::from_nanosecond(i128::from(self.0))
+            .expect("the calendar reaches further than 64 bits of nanoseconds")
     }
 }
 

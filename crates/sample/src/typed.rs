@@ -1,9 +1,9 @@
 //! Times as people type them: `2026-06-01 08:30`, `8:00`, `yesterday`, `-8h`, `±10min`. Page, URL, HTTP, command line and Python read
-//! them alike; `testdata/times.json` lists the cases. A text without a zone is in UTC.
+//! them alike; `testdata/times.json` lists the cases. A text without a zone is in that of who types it, UTC if none is said.
 
-use jiff::{Span, tz::Offset};
+use jiff::Span;
 
-use crate::{TimeError, TimeRange, Timestamp};
+use crate::{TimeError, TimeRange, Timestamp, Zone};
 
 const SECOND: i128 = 1_000_000_000;
 /// Days by the three letters with which they begin, from Monday.
@@ -32,9 +32,14 @@ struct Length {
 impl Timestamp {
     /// Reads a time as it is typed. Dates beyond the years that can be told are the first or the last moment.
     pub fn typed(text: &str, now: Timestamp) -> Result<Timestamp, TimeError> {
-        match Typed::read(text, now)? {
+        Timestamp::typed_in(text, now, &Zone::utc())
+    }
+
+    /// The same by whoever lives in a zone.
+    pub fn typed_in(text: &str, now: Timestamp, zone: &Zone) -> Result<Timestamp, TimeError> {
+        match Typed::read(text, now, zone)? {
             Typed::At(time) => Ok(time),
-            Typed::Before(length) => length.before(now, text),
+            Typed::Before(length) => length.before(now, text, zone),
             Typed::After(_) | Typed::Around(_) => Err(refused(text, "it counts from the other end of a range")),
         }
     }
@@ -49,11 +54,22 @@ impl TimeRange {
         now: Timestamp,
         usual: (std::time::Duration, Timestamp),
     ) -> Result<TimeRange, TimeError> {
-        let from = from.map(|text| Ok((text, Typed::read(text, now)?))).transpose()?;
-        let to = to.map(|text| Ok((text, Typed::read(text, now)?))).transpose()?;
+        TimeRange::typed_in(from, to, now, usual, &Zone::utc())
+    }
+
+    /// The same by whoever lives in a zone.
+    pub fn typed_in(
+        from: Option<&str>,
+        to: Option<&str>,
+        now: Timestamp,
+        usual: (std::time::Duration, Timestamp),
+        zone: &Zone,
+    ) -> Result<TimeRange, TimeError> {
+        let from = from.map(|text| Ok((text, Typed::read(text, now, zone)?))).transpose()?;
+        let to = to.map(|text| Ok((text, Typed::read(text, now, zone)?))).transpose()?;
         let fixed = |(text, typed)| match typed {
             Typed::At(time) => Ok(time),
-            Typed::Before(length) => length.before(now, text),
+            Typed::Before(length) => length.before(now, text, zone),
             Typed::After(_) | Typed::Around(_) => {
                 Err(refused(text, "one end has to say when, and what is after or around counts from that"))
             }
@@ -61,13 +77,15 @@ impl TimeRange {
         let (t0, t1) = match (from, to) {
             (Some((text, Typed::Around(length))), other) | (other, Some((text, Typed::Around(length)))) => {
                 let middle = other.map_or(Ok(now), fixed)?;
-                (length.before(middle, text)?, length.after(middle, text)?)
+                (length.before(middle, text, zone)?, length.after(middle, text, zone)?)
             }
             (Some(from), Some((text, Typed::After(length)))) => {
                 let t0 = fixed(from)?;
-                (t0, length.after(t0, text)?)
+                (t0, length.after(t0, text, zone)?)
             }
-            (Some((text, Typed::Before(length))), Some((_, Typed::At(time)))) => (length.before(time, text)?, time),
+            (Some((text, Typed::Before(length))), Some((_, Typed::At(time)))) => {
+                (length.before(time, text, zone)?, time)
+            }
             (from, to) => {
                 let t1 = to.map_or(Ok(usual.1), fixed)?;
                 (from.map_or(Ok(t1.saturating_sub(usual.0)), fixed)?, t1)
@@ -78,9 +96,9 @@ impl TimeRange {
 }
 
 impl Typed {
-    fn read(text: &str, now: Timestamp) -> Result<Typed, TimeError> {
+    fn read(text: &str, now: Timestamp, zone: &Zone) -> Result<Typed, TimeError> {
         let typed = text.trim().to_lowercase();
-        if let Some(time) = by_name(&typed, now) {
+        if let Some(time) = by_name(&typed, now, zone) {
             return Ok(Typed::At(time));
         }
         let signed: String = typed.split_whitespace().collect();
@@ -95,19 +113,30 @@ impl Typed {
             return Ok(Typed::After(length));
         }
         if let Some(clock) = clock(&typed) {
-            return last_at(&clock, now).map(Typed::At).ok_or_else(|| refused(text, "no day has such a moment"));
+            return last_at(&clock, now, zone).map(Typed::At).ok_or_else(|| refused(text, "no day has such a moment"));
         }
         if let Some(nanos) = seconds(&typed) {
             let nanos = i64::try_from(nanos).map_err(|_| TimeError::OutOfReach { text: text.to_owned() })?;
             return Ok(Typed::At(Timestamp::from_nanos(nanos)));
         }
-        Timestamp::parse_nearest(&with_zone(&typed).unwrap_or_else(|| text.to_owned())).map(Typed::At).map_err(
-            |error| match error {
-                TimeError::NotATime { reason, .. } => TimeError::NotATime { text: text.to_owned(), reason },
-                other => other,
-            },
-        )
+        let (whole, says_zone) = with_zone(&typed).unwrap_or_else(|| (text.to_owned(), SaysZone::Yes));
+        let time = Timestamp::parse_nearest(&whole).map_err(|error| match error {
+            TimeError::NotATime { reason, .. } => TimeError::NotATime { text: text.to_owned(), reason },
+            other => other,
+        })?;
+        let here = match says_zone {
+            SaysZone::Yes => None,
+            // One beyond all calendars stays the first or the last moment.
+            SaysZone::No => zone.time_of(time.civil()),
+        };
+        Ok(Typed::At(here.unwrap_or(time)))
     }
+}
+
+/// Whether a text says in which zone it is.
+enum SaysZone {
+    Yes,
+    No,
 }
 
 fn refused(text: &str, reason: &str) -> TimeError {
@@ -115,24 +144,19 @@ fn refused(text: &str, reason: &str) -> TimeError {
 }
 
 /// `now`, and the first moments of days that have names.
-fn by_name(name: &str, now: Timestamp) -> Option<Timestamp> {
+fn by_name(name: &str, now: Timestamp, zone: &Zone) -> Option<Timestamp> {
     let days = match name {
         "now" => return Some(now),
         "today" => 0,
         "yesterday" => 1,
         day => {
             let day = DAYS.iter().position(|known| *known == day)? as i64;
-            let today = now.civil().weekday().to_monday_zero_offset();
+            let today = zone.civil(now).weekday().to_monday_zero_offset();
             (i64::from(today) - day).rem_euclid(7)
         }
     };
-    let day = now.civil().date().checked_sub(Span::new().days(days)).ok()?;
-    time_of(day.at(0, 0, 0, 0))
-}
-
-fn time_of(civil: jiff::civil::DateTime) -> Option<Timestamp> {
-    let nanos = Offset::UTC.to_timestamp(civil).ok()?.as_nanosecond();
-    i64::try_from(nanos).ok().map(Timestamp::from_nanos)
+    let day = zone.civil(now).date().checked_sub(Span::new().days(days)).ok()?;
+    zone.time_of(day.at(0, 0, 0, 0))
 }
 
 impl Length {
@@ -165,17 +189,20 @@ impl Length {
         (!text.is_empty()).then_some(length)
     }
 
-    fn before(self, time: Timestamp, text: &str) -> Result<Timestamp, TimeError> {
-        self.from(time, -1).ok_or_else(|| TimeError::OutOfReach { text: text.to_owned() })
+    fn before(self, time: Timestamp, text: &str, zone: &Zone) -> Result<Timestamp, TimeError> {
+        self.from(time, -1, zone).ok_or_else(|| TimeError::OutOfReach { text: text.to_owned() })
     }
 
-    fn after(self, time: Timestamp, text: &str) -> Result<Timestamp, TimeError> {
-        self.from(time, 1).ok_or_else(|| TimeError::OutOfReach { text: text.to_owned() })
+    fn after(self, time: Timestamp, text: &str, zone: &Zone) -> Result<Timestamp, TimeError> {
+        self.from(time, 1, zone).ok_or_else(|| TimeError::OutOfReach { text: text.to_owned() })
     }
 
-    fn from(self, time: Timestamp, sign: i64) -> Option<Timestamp> {
+    fn from(self, time: Timestamp, sign: i64, zone: &Zone) -> Option<Timestamp> {
         let months = Span::new().try_months(self.months * sign).ok()?;
-        let moved = if self.months == 0 { time } else { time_of(time.civil().checked_add(months).ok()?)? };
+        let moved = match self.months {
+            0 => time,
+            _ => zone.time_of(zone.civil(time).checked_add(months).ok()?)?,
+        };
         let nanos = i128::from(moved.nanos()) + self.nanos * i128::from(sign);
         i64::try_from(nanos).ok().map(Timestamp::from_nanos)
     }
@@ -209,31 +236,32 @@ fn clock(text: &str) -> Option<String> {
 }
 
 /// The last such moment before now, or now.
-fn last_at(clock: &str, now: Timestamp) -> Option<Timestamp> {
+fn last_at(clock: &str, now: Timestamp, zone: &Zone) -> Option<Timestamp> {
     let time: jiff::civil::Time = clock.parse().ok()?;
-    let today = now.civil().date();
-    let at = time_of(today.to_datetime(time))?;
-    if at <= now { Some(at) } else { time_of(today.yesterday().ok()?.to_datetime(time)) }
+    let today = zone.civil(now).date();
+    let at = zone.time_of(today.to_datetime(time))?;
+    if at <= now { Some(at) } else { zone.time_of(today.yesterday().ok()?.to_datetime(time)) }
 }
 
-/// A date, perhaps with a time of day and a zone, as ISO 8601 has it; a blank stands for the `T`, or for the `+` of a zone.
-fn with_zone(text: &str) -> Option<String> {
+/// A date, perhaps with a time of day and a zone, as ISO 8601 has it; a blank stands for the `T`, or for the `+` of a zone. Without a zone it is
+/// as in UTC, and that is told.
+fn with_zone(text: &str) -> Option<(String, SaysZone)> {
     let (date, behind) = text.split_at_checked(10)?;
     if date.bytes().enumerate().any(|(at, byte)| (at == 4 || at == 7) != (byte == b'-')) {
         return None;
     }
     if behind.is_empty() {
-        return Some(format!("{date}T00:00:00Z"));
+        return Some((format!("{date}T00:00:00Z"), SaysZone::No));
     }
     let behind = behind.strip_prefix(['t', ' ', '+'])?.trim_start();
     let end = behind.find(['z', '+', '-', ' ']).unwrap_or(behind.len());
     let (time, zone) = behind.split_at_checked(end)?;
-    let zone = match zone.trim() {
-        "" => "Z".to_owned(),
-        zone if zone.starts_with(|first: char| first.is_ascii_digit()) => format!("+{zone}"),
-        zone => zone.to_uppercase(),
+    let (zone, says_zone) = match zone.trim() {
+        "" => ("Z".to_owned(), SaysZone::No),
+        zone if zone.starts_with(|first: char| first.is_ascii_digit()) => (format!("+{zone}"), SaysZone::Yes),
+        zone => (zone.to_uppercase(), SaysZone::Yes),
     };
-    Some(format!("{date}T{}{zone}", clock(time)?))
+    Some((format!("{date}T{}{zone}", clock(time)?), says_zone))
 }
 
 #[cfg(test)]
@@ -243,6 +271,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::ZoneName;
 
     fn cases() -> (Value, Timestamp) {
         let text = include_str!("../../../testdata/times.json");
@@ -254,10 +283,10 @@ mod tests {
     #[test]
     fn times_are_read_as_the_list_of_cases_says() {
         let (cases, now) = cases();
-        let in_utc = cases["moments"].as_array().unwrap().iter().filter(|case| case["zone"].is_null());
-        for case in in_utc {
+        for case in cases["moments"].as_array().unwrap() {
             let expected = case["is"].as_str().map(|is| Timestamp::parse(is).unwrap());
-            assert_eq!(Timestamp::typed(case["text"].as_str().unwrap(), now).ok(), expected, "{case}");
+            let zone = case["zone"].as_str().map_or_else(Zone::utc, |name| Zone::of(&ZoneName::new(name).unwrap()));
+            assert_eq!(Timestamp::typed_in(case["text"].as_str().unwrap(), now, &zone).ok(), expected, "{case}");
         }
     }
 
