@@ -7,6 +7,7 @@ import { holesOf } from "./line.ts";
 import { sideOf, withGaps, withSide, type Side } from "./side.ts";
 import { secondsEarlier } from "./source.ts";
 import type { Range } from "./state.ts";
+import { Tiles } from "./tiles.ts";
 import { fallSilent, noteState, takeHistory, type History, type Trace } from "./trace.ts";
 import { getSamplesOf, getView, inAnswers } from "./view.ts";
 import { plotWords as words } from "./words/plot.ts";
@@ -61,6 +62,7 @@ class Batch {
 /** At most one load per trace is under way; starting another ends the one before. */
 export class Loader {
   private underway = new Map<Trace, Batch>();
+  private tiles = new Tiles();
 
   /** `changed` is called whenever there is something new to show of a trace, `unreachable` when no answer came. */
   constructor(
@@ -85,6 +87,7 @@ export class Loader {
     const pvs: Asked[] = [];
     for (const trace of traces) {
       const { source } = trace;
+      if (this.wasSeen(trace, wanted)) continue;
       if (source.kind === "formula") {
         void this.run([trace], (batch) => this.formula(batch, trace, source.expression, wanted));
         continue;
@@ -104,6 +107,23 @@ export class Loader {
           (batch) => load(batch, part),
         );
     }
+  }
+
+  /** Whether all that is wanted of a trace was seen before, and is shown again without a question. */
+  private wasSeen(trace: Trace, wanted: Wanted): boolean {
+    const { source } = trace;
+    const { range, settled, generation } = wanted;
+    const earlier = source.kind === "over" ? secondsEarlier(source.by, range.from) : 0;
+    // What comes live goes on where it was; of what was laid over nothing comes.
+    if (wanted.live && source.kind !== "over") return false;
+    const bins = BINS_PER_PIXEL * wanted.pixels;
+    const tile = this.tiles.find(trace, { range, bins, settled, generation, earlier });
+    if (!tile) return false;
+    takeHistory(trace, tile.history);
+    takeGaps(trace, tile.gaps);
+    [trace.error, trace.untoldSince, trace.unknown] = [null, null, false];
+    this.changed(trace);
+    return true;
   }
 
   /** Has traces loaded together, and says of each when it is. */
@@ -126,6 +146,7 @@ export class Loader {
     if (this.underway.get(trace) !== batch) return;
     this.underway.delete(trace);
     trace.loading = false;
+    if (batch.taken.has(trace) && trace.error === null) this.tiles.put(trace);
     this.changed(trace);
   }
 

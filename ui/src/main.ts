@@ -5,7 +5,7 @@
 // Which file does what (all of them .ts); a change of the page begins with the line it belongs to:
 //
 //   the view          state (its form as the URL), look (of one PV), source (what a row's name means), names, unread
-//   asked             api (a function for each URL), view (bins of all PVs), arrow, decode, load (when, and how much), side (a moved range), live
+//   asked             api (a function for each URL), view (bins of all PVs), arrow, decode, load (when, and how much), side (a moved range), tiles (what was seen), live
 //   times             typed (read), time (written), understood, moment_field, moments
 //   drawn             trace, line, rows, panes (which axis), axis, plot, layer (what a pan moves), draw, bands, cut, style, svg
 //   arrays            waveform, wave_chart, heat

@@ -594,6 +594,34 @@ test("a PV can be paused and resumed from its dialog", async () => {
   assert.equal(await cell("SR:CURRENT", "note"), "paused");
 });
 
+test("a zoom back to what was seen asks for nothing, and what is at the live edge is asked for again", async () => {
+  await open(`pv=SR:LIFETIME&${SPAN}`);
+  const asked = () => server.requests.filter((path) => /^\/api\/v1\/(view|samples)|\/gaps/.test(path)).length;
+  const shown = () =>
+    page.evaluate(() => document.querySelector<HTMLCanvasElement>("#plot canvas")!.toDataURL());
+  await page.waitForTimeout(500);
+  const [before, picture] = [asked(), await shown()];
+  await page.keyboard.press("+");
+  await until(() => asked() > before, "the zoom asks");
+  await loaded();
+  await page.waitForTimeout(500);
+  const zoomed = asked();
+  await page.keyboard.press("Control+z");
+  await page.waitForFunction(() => location.search.includes("to=2026-11-20T11"));
+  await page.waitForTimeout(800);
+  assert.equal(asked(), zoomed, "nothing was asked for");
+  assert.equal(await shown(), picture, "the same is drawn");
+  // What ends now may have more than it had.
+  await page.keyboard.press("1");
+  await until(() => asked() > zoomed, "the live range is asked for");
+  await loaded();
+  await page.keyboard.press("Control+z");
+  await page.waitForTimeout(500);
+  const live = asked();
+  await page.keyboard.press("Control+y");
+  await until(() => asked() > live, "it is asked for again");
+});
+
 test("slow answers show progress and leave what is drawn in place", async () => {
   await open(`pv=SR:CURRENT&${SPAN}`);
   server.delay = 800;
