@@ -4,7 +4,7 @@ export PVARK := $(CARGO_TARGET_DIR)/release/pvark
 PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest -rs
 
-.PHONY: help setup demo cluster-demo run build with-clusters check test test-cargo build-tests build-tested cluster cluster-load cluster-faults ui journeys golden fuzz crash numbers figures ess retrieval keycloak clean
+.PHONY: help setup demo cluster-demo run build with-clusters check test test-cargo build-tests build-tested cluster cluster-load cluster-faults ui journeys pace golden fuzz crash numbers figures ess retrieval keycloak clean
 
 help: ## list the tasks
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
@@ -70,6 +70,10 @@ journeys: setup build ## walk through the page of a real archiver as people do, 
 	mkdir -p $(CARGO_TARGET_DIR)/journeys
 	PVARK_RESTARTS=3 PVARK_SHOTS=$(CARGO_TARGET_DIR)/journeys $(PYTEST) -s tests/system/test_journeys.py
 	PVARK_ATTACKS=all $(PYTEST) tests/system/test_browser_attacks.py
+
+pace: setup build ## what the page takes of a browser beside its bars: ten years at 1 Hz, a year at 10 Hz, MINUTES=60 live and on a wall, a day at 100 times the speed (SCALE=1 takes 4 GB)
+	cargo build --release -p lab --bins
+	PVARK_PACE_STRICT=1 PVARK_PACE_SCALE=$(or $(SCALE),1) PVARK_PACE_MINUTES=$(or $(MINUTES),60) PVARK_PACE_FOLDER=$(CARGO_TARGET_DIR)/pace $(PYTEST) -s tests/system/test_pace.py
 
 golden: .make/node ## rewrite the expected answers; read `git diff` before committing them
 	UPDATE_GOLDEN=1 cargo test --workspace

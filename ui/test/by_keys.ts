@@ -12,6 +12,8 @@ interface Tools {
   /** Where a trace at full strength reaches nearly to the top, as parts of the width. */
   reaching(page: Page): Promise<number[]>;
   gotoOld(page: Page, old: string): Promise<void>;
+  /** The PV that has the outlier. */
+  outlierPv: string;
 }
 
 /** The moment of the cursor, as a part of the plot's width; none without a cursor. */
@@ -38,9 +40,12 @@ async function lead(page: Page, keyboard: Keyboard, part: number): Promise<void>
 }
 
 /** J2. The outlier, between cursors to which the view is zoomed. */
-export async function outlierByKeys({ page }: Walk, { base, loaded, reaching }: Tools): Promise<void> {
+export async function outlierByKeys(
+  { page }: Walk,
+  { base, loaded, reaching, outlierPv }: Tools,
+): Promise<void> {
   const keyboard = new Keyboard(page);
-  await page.goto(`${base}?pv=J2:YEAR&zone=utc`);
+  await page.goto(`${base}?pv=${outlierPv}&zone=utc`);
   await loaded(page);
   await keyboard.press("9");
   await page.locator("#made").filter({ hasText: "mean of" }).waitFor();
@@ -69,12 +74,12 @@ export async function outlierByKeys({ page }: Walk, { base, loaded, reaching }: 
     await page.evaluate(
       () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
     );
-    const value = await page.locator('#legend [data-pv="J2:YEAR"] .value').textContent();
+    const value = await page.locator(`#legend [data-pv="${outlierPv}"] .value`).textContent();
     if (value!.startsWith("95")) break;
     const now = (await cursorPart(page)) ?? 0.5;
     await keyboard.press(now < high[0]! ? "Shift+ArrowRight" : "Shift+ArrowLeft");
   }
-  const time = await page.locator('#legend [data-pv="J2:YEAR"] .time').textContent();
+  const time = await page.locator(`#legend [data-pv="${outlierPv}"] .time`).textContent();
   assert.match(process.env.PVARK_OUTLIER!, new RegExp(`${time}Z$`), "exact to the nanosecond");
 }
 

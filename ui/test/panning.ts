@@ -5,6 +5,7 @@
 //   PVARK_PAGE=FOLDER npm run panning  another build of it, such as one of before a change
 
 import { startChromium } from "./chromium.ts";
+import { dragToAndFro } from "./drag.ts";
 import { openDrawing } from "./drawing.ts";
 import { HOUR, yearPvs } from "./pvs.ts";
 import { TestServer } from "./server.ts";
@@ -45,37 +46,10 @@ async function wholePage(): Promise<void> {
   // What happened when, and the strip below, are asked for when all else is there.
   for (let before = -1; before !== server.requests.length; await page.waitForTimeout(1000))
     before = server.requests.length;
-  const box = (await page.locator("#plot .over").boundingBox())!;
-  const [x, y] = [box.x + box.width / 2, box.y + 60];
   await browser.startTracing(page, { categories: ["toplevel", "devtools.timeline", "__metadata"] });
   server.requests = [];
   const began = Date.now();
-  // A move each frame, however long a busy machine takes for one: what is counted is processor time.
-  await page.evaluate(
-    async ({ x, y, MOVES }) => {
-      const over = document.querySelector("#plot .over")!;
-      const send = (type: string, clientX: number) =>
-        over.dispatchEvent(
-          new PointerEvent(type, {
-            bubbles: true,
-            clientX,
-            clientY: y,
-            shiftKey: true,
-            pointerType: "mouse",
-          }),
-        );
-      send("pointerdown", x);
-      for (let i = 0; i < MOVES; i++) {
-        await new Promise(requestAnimationFrame);
-        // Before the next frame, as the browser does with a mouse.
-        await new Promise((resolve) => setTimeout(resolve));
-        performance.mark("move");
-        send("pointermove", Math.round(x + 300 * Math.sin(i / 40)));
-      }
-      send("pointerup", x);
-    },
-    { x, y, MOVES },
-  );
+  await dragToAndFro(page, MOVES);
   const seconds = (Date.now() - began) / 1000;
   const asked = server.requests.filter((path) => path.startsWith("/api/"));
   const events = (JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] })

@@ -212,6 +212,8 @@ export class TestServer {
   isSearching = false;
   /** So many seconds the archiver's clock is ahead of the machine's. */
   ahead = 0;
+  /** Its clock goes so many times as fast as the machine's, from when that is said. */
+  private quick = { since: 0, times: 1 };
   /** Where PVs stand that are added. */
   addedState: PvState = "connected";
   groups = [{ name: "beam", enabled: false, pvs: 2, disabled_now_by: ["SR:MAINT"] }];
@@ -279,7 +281,14 @@ export class TestServer {
   }
 
   private now(): number {
-    return Date.now() / 1000 + this.ahead;
+    const { since, times } = this.quick;
+    return (since + (Date.now() - since) * times) / 1000 + this.ahead;
+  }
+
+  /** From now on its clock goes so many times as fast, and gives when that began, in milliseconds of the machine's. */
+  hurry(times: number): number {
+    this.quick = { since: Date.now(), times };
+    return this.quick.since;
   }
 
   /** Ends the session, and the streams with what the archiver says then. */

@@ -9,6 +9,7 @@ mod ess;
 mod farm;
 mod farm_process;
 mod figures;
+mod history;
 mod http;
 mod lists;
 mod measure;
@@ -63,6 +64,8 @@ enum Bench {
     Lists(lists::Options),
     /// What views, formulas, snapshots and the like of a year take of a running archiver.
     Questions(questions::Options),
+    /// An archive of long times, ten years of one sample a second among them, to be looked at with the page.
+    History(history::Options),
     /// What a cluster of many nodes would need, and which limit comes first: measured costs, simulated queues.
     Cluster(cluster::Options),
     /// All that concerns acquisition, measured and written as a page.
@@ -84,6 +87,7 @@ fn main() -> ExitCode {
         Bench::Versus(options) => retrieval::versus::run(&options),
         Bench::Lists(options) => lists::run(&options),
         Bench::Questions(options) => questions::run(&options),
+        Bench::History(options) => history::run(&options),
         Bench::Cluster(options) => cluster::run(&options),
         Bench::Study(options) => study::run(&options),
     };

@@ -22,10 +22,10 @@ use crate::{
     workload::{Kind, Pace, START, Signal},
 };
 
-const SECOND: i64 = 1_000_000_000;
+pub(crate) const SECOND: i64 = 1_000_000_000;
 const MINUTE: i64 = 60 * SECOND;
-const DAY: i64 = 86_400 * SECOND;
-const YEAR: i64 = 365 * DAY;
+pub(crate) const DAY: i64 = 86_400 * SECOND;
+pub(crate) const YEAR: i64 = 365 * DAY;
 /// The year ends where workloads begin, so that all of it is over.
 const BEGIN: i64 = START - YEAR;
 const FAST: usize = 20;
@@ -232,7 +232,7 @@ fn make(folder: &Path, scale: f64, many: usize) -> Outcome<()> {
 }
 
 /// The samples of a batch at other times.
-fn moved(batch: Batch, by: i64) -> Outcome<Batch> {
+pub(crate) fn moved(batch: Batch, by: i64) -> Outcome<Batch> {
     let (times, values, alarms, pulses) = batch.into_columns();
     let times = times.into_iter().map(|time| Timestamp::from_nanos(time.nanos() + by)).collect();
     Batch::from_columns(times, values, alarms, pulses).ok_or_else(|| "the columns have no longer one length".into())
@@ -253,7 +253,7 @@ fn beam_until(end: i64) -> Outcome<Batch> {
 }
 
 /// Paused, so that the archiver looks for them nowhere.
-fn register(store: &Store, names: &[String]) -> Outcome<Vec<PvId>> {
+pub(crate) fn register(store: &Store, names: &[String]) -> Outcome<Vec<PvId>> {
     let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Paused);
     let mut pvs = Vec::new();
     for names in names.chunks(50_000) {
@@ -266,7 +266,7 @@ fn register(store: &Store, names: &[String]) -> Outcome<Vec<PvId>> {
 }
 
 /// As the archive would have grown: the clock of the store goes with the samples.
-fn append(store: &Store, records: Vec<(PvId, Record)>, time: i64) -> Outcome<()> {
+pub(crate) fn append(store: &Store, records: Vec<(PvId, Record)>, time: i64) -> Outcome<()> {
     let time = Timestamp::from_nanos(time);
     store.tick(time);
     while let Err(error) = store.writer().append(&records, time) {
