@@ -22,6 +22,9 @@ interface Item {
   /** The prefix of the level on which it stands. */
   level: string;
   label: string;
+  parent: Item | null;
+  /** What holds its children, below it and not in it: whoever hears its name does not hear theirs. */
+  holder: HTMLElement | null;
 }
 
 export class NameTree {
@@ -40,6 +43,8 @@ export class NameTree {
   /** Branches that are marked as a whole, with the names that this has marked. */
   private branches = new Map<string, string[]>();
   private asking = new AbortController();
+  /** So many branches were opened. */
+  private groups = 0;
 
   constructor(private actions: NameTreeActions) {
     const close = () => this.dialog.close();
@@ -73,7 +78,7 @@ export class NameTree {
     setText(this.said, "");
     this.showMarks();
     if (!this.dialog.open) this.dialog.showModal();
-    const level = await this.fill(this.tree, "", null);
+    const level = await this.fill(this.tree, "", null, null);
     if (level === null) return;
     const lack = lackElement(missingText(level.incomplete));
     this.lack.replaceChildren(...(lack ? [lack] : []));
@@ -86,14 +91,19 @@ export class NameTree {
   }
 
   /** Puts a level, or what of it follows, into its list; none where it cannot be had, which is said. */
-  private async fill(list: HTMLElement, prefix: string, after: string | null): Promise<Level | null> {
+  private async fill(
+    list: HTMLElement,
+    prefix: string,
+    after: string | null,
+    parent: Item | null,
+  ): Promise<Level | null> {
     const { signal } = this.asking;
     list.setAttribute("aria-busy", "true");
     try {
       const level = await getLevel(prefix, after, signal);
-      const shown = list.children.length + level.children.length;
-      list.append(...level.children.map((child) => this.item({ child }, prefix)));
-      if (level.next !== null) list.append(this.item({ more: level.next, shown }, prefix));
+      const shown = itemsOf(list).length + level.children.length;
+      list.append(...level.children.map((child) => this.item({ child }, prefix, parent)));
+      if (level.next !== null) list.append(this.item({ more: level.next, shown }, prefix, parent));
       this.showMarks();
       return level;
     } catch (error) {
@@ -104,7 +114,7 @@ export class NameTree {
     }
   }
 
-  private item(kind: Item["kind"], level: string): HTMLElement {
+  private item(kind: Item["kind"], level: string, parent: Item | null): HTMLElement {
     const isMore = "more" in kind;
     const isBranch = !isMore && "prefix" in kind.child;
     const label = isMore ? words.more(kind.shown) : labelOf(kind.child, level);
@@ -114,6 +124,7 @@ export class NameTree {
       {
         role: "treeitem",
         tabindex: "-1",
+        "aria-level": String(levelOf(parent) + 1),
         "aria-label": names === null ? label : words.branch(label, names),
         ...(isBranch ? { "aria-expanded": "false" } : {}),
         ...(isMore ? { class: "tree-more" } : { "aria-selected": "false" }),
@@ -128,7 +139,7 @@ export class NameTree {
         h("span", { class: "faint" }, names === null ? "" : counted(names)),
       ),
     );
-    this.items.set(element, { element, kind, level, label });
+    this.items.set(element, { element, kind, level, label, parent, holder: null });
     return element;
   }
 
@@ -136,7 +147,7 @@ export class NameTree {
   private shown(): Item[] {
     const all = [...this.tree.querySelectorAll<HTMLElement>("[role=treeitem]")];
     return all
-      .filter((element) => element.parentElement!.closest("[aria-expanded=false]") === null)
+      .filter((element) => element.closest("[hidden]") === null)
       .map((element) => this.items.get(element)!);
   }
 
@@ -155,17 +166,24 @@ export class NameTree {
   private async expand(item: Item): Promise<void> {
     if (!("child" in item.kind) || !("prefix" in item.kind.child) || this.isOpen(item)) return;
     const { element } = item;
+    const had = item.holder;
+    const list = h("ul", { role: "group", id: `name-tree-${++this.groups}` });
+    if (!had) {
+      item.holder = h("li", { role: "none" }, list);
+      element.setAttribute("aria-owns", list.id);
+      element.after(item.holder);
+    }
     this.turn(item, true);
-    if (element.querySelector("ul")) return;
-    const list = h("ul", { role: "group" });
-    element.append(list);
-    if ((await this.fill(list, item.kind.child.prefix, null)) !== null) return;
+    if (had || (await this.fill(list, item.kind.child.prefix, null, item)) !== null) return;
     // It may be asked for again.
-    list.remove();
+    item.holder!.remove();
+    element.removeAttribute("aria-owns");
+    item.holder = null;
     this.turn(item, false);
   }
 
-  private turn({ element }: Item, isOpen: boolean): void {
+  private turn({ element, holder }: Item, isOpen: boolean): void {
+    if (holder) holder.hidden = !isOpen;
     element.setAttribute("aria-expanded", String(isOpen));
     element.querySelector(".tree-turn")!.textContent = isOpen ? "▾" : "▸";
   }
@@ -173,16 +191,14 @@ export class NameTree {
   /** What follows comes in the place of the line that says that there is more. */
   private async goOn(item: Item): Promise<void> {
     if (!("more" in item.kind)) return;
-    const { element, kind, level } = item;
+    const { element, kind, level, parent } = item;
     const list = element.parentElement!;
-    const before = list.children.length - 1;
+    const before = itemsOf(list).length - 1;
     element.remove();
     this.items.delete(element);
-    if ((await this.fill(list, level, kind.more)) === null) {
-      list.append(this.item(kind, level));
-      return this.focus(this.items.get(list.lastElementChild as HTMLElement));
-    }
-    this.focus(this.items.get(list.children[before] as HTMLElement));
+    if ((await this.fill(list, level, kind.more, parent)) === null)
+      list.append(this.item(kind, level, parent));
+    this.focus(this.items.get(itemsOf(list)[before]!));
   }
 
   private key(event: KeyboardEvent): void {
@@ -206,7 +222,6 @@ export class NameTree {
       if (next) void this.mark(next, "on");
       to(place)();
     };
-    const parent = shown.findLast(({ element }, i) => i < at && element.contains(item.element));
     switch (event.key) {
       case "ArrowDown":
         return event.shiftKey ? marking(at + 1) : to(at + 1);
@@ -219,7 +234,7 @@ export class NameTree {
       case "ArrowRight":
         return this.isOpen(item) ? to(at + 1) : () => void this.expand(item);
       case "ArrowLeft":
-        return this.isOpen(item) ? () => this.turn(item, false) : () => this.focus(parent);
+        return this.isOpen(item) ? () => this.turn(item, false) : () => this.focus(item.parent ?? undefined);
       case " ":
         return () => void this.mark(item, "turn");
       case "Enter":
@@ -333,4 +348,13 @@ export class NameTree {
     this.dialog.close();
     this.actions.plot(names);
   }
+}
+
+/** The items of one level, without what holds their children. */
+function itemsOf(list: HTMLElement): HTMLElement[] {
+  return [...list.querySelectorAll<HTMLElement>(":scope > [role=treeitem]")];
+}
+
+function levelOf(item: Item | null): number {
+  return item === null ? 0 : levelOf(item.parent) + 1;
 }
