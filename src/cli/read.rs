@@ -21,6 +21,9 @@ pub(crate) struct Get {
     /// Reduce to so many bins with count, minimum, maximum, mean, first and last
     #[arg(long, value_name = "N")]
     pub(crate) bins: Option<u32>,
+    /// Of arrays in bins, at most so many rows each: neighbouring elements are put together
+    #[arg(long, value_name = "N", requires = "bins")]
+    pub(crate) elements: Option<u32>,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,

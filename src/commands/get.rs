@@ -22,7 +22,10 @@ pub(crate) fn run(command: &Get) -> Result<(), Failure> {
     let now = now();
     let (from, to) = command.range.ends(now)?;
     let reduced = match command.bins {
-        Some(bins) => format!("bins?bins={bins}&"),
+        Some(bins) => {
+            let elements = command.elements.map(|elements| format!("elements={elements}&")).unwrap_or_default();
+            format!("bins?bins={bins}&{elements}")
+        }
         None => "samples?".to_owned(),
     };
     let format = match command.format {

@@ -4,6 +4,8 @@ use std::fmt;
 
 use archive::{Cost, SourceError};
 
+use crate::array_bins::ELEMENTS_MAX;
+
 /// The most bins that one request may ask for: a few for each pixel of the widest screen.
 pub(crate) const BINS_MAX: usize = 100_000;
 
@@ -14,6 +16,11 @@ pub enum Error {
     Source(SourceError),
     /// Bins that nobody can draw, or none at all.
     BinCount {
+        /// How many were asked for.
+        count: usize,
+    },
+    /// Rows of elements that nobody can draw, or none at all.
+    ElementCount {
         /// How many were asked for.
         count: usize,
     },
@@ -34,6 +41,9 @@ impl fmt::Display for Error {
         match self {
             Error::Source(error) => write!(f, "{error}"),
             Error::BinCount { count } => write!(f, "{count} bins were asked for, 1 to {BINS_MAX} are possible"),
+            Error::ElementCount { count } => {
+                write!(f, "{count} rows of elements were asked for, 1 to {ELEMENTS_MAX} are possible")
+            }
             Error::TooFewBins { count } => write!(
                 f,
                 "no {count} aligned bins cover the range, because it crosses 1970 or is too long; ask for more, or a shorter range"
@@ -52,7 +62,10 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Source(error) => Some(error),
-            Error::BinCount { .. } | Error::TooFewBins { .. } | Error::TooManySamples { .. } => None,
+            Error::BinCount { .. }
+            | Error::ElementCount { .. }
+            | Error::TooFewBins { .. }
+            | Error::TooManySamples { .. } => None,
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   Request ──► samples   the sample in force at t0, then those of the range, as batches of one type
+//!   range, n ──► array_bins   of arrays: count, min, max, mean of each element, or of some neighbouring ones together, per bin
 //!   range, n ──► bins     count, min, max, means, std, first, last per bin, from summaries where a block or row lies in one bin
 //!   AlignRequest ──► aligned   several PVs on the times of a grid or of one of them: the value in force, on a line, of a pulse
 //!   Operator ──► reduced   what clients of the Archiver Appliance ask for: mean_60(PV), optimized_800(PV) …
@@ -18,6 +19,7 @@
 
 mod ahead;
 mod aligned;
+mod array_bins;
 mod arrivals;
 mod bin;
 mod bins;
@@ -45,6 +47,7 @@ pub use aligned::{
     ALIGNED_PVS_MAX, ALIGNED_ROWS_MAX, AlignError, AlignRequest, AlignedColumn, AlignedRows, AlignedTable, Alignment,
     Rows,
 };
+pub use array_bins::{ARRAY_BINS_AT_ONCE, ArrayBin, ArrayBins, ELEMENTS_MAX, Elements};
 pub use bin::Bin;
 pub use bins::Bins;
 pub use carried::AllCarried;

@@ -6,7 +6,7 @@ use archive::{Extent, GapScope, KnownNames, PvId, Source, SourceHealth, structur
 use sample::{Batch, Gap, Metadata, Sample, Stretch, TimeRange, Timestamp};
 
 use crate::{
-    Before, Bins, Cut, Error, LeftOut, Operator, Ranges, Reduced, Request, Series, Span,
+    ArrayBins, Before, Bins, Cut, ELEMENTS_MAX, Error, LeftOut, Operator, Ranges, Reduced, Request, Series, Span,
     ahead::Ahead,
     carried::AllCarried,
     edges,
@@ -216,16 +216,24 @@ impl Query {
     /// The range cut into bins, with what the samples in each amount to.
     pub fn bins(&self, series: impl Into<Series>, range: TimeRange, cut: Cut) -> Result<Bins, Error> {
         let series = series.into();
-        let count = cut.count(range);
-        if count == 0 || count > BINS_MAX {
-            return Err(Error::BinCount { count });
-        }
-        let edges: Arc<[Timestamp]> = match cut {
-            Cut::Equal(count) => edges::between(range, count),
-            Cut::Aligned(count) => edges::aligned(range, count).ok_or(Error::TooFewBins { count })?,
-            Cut::Wide(width) => edges::wide(range, width).ok_or(Error::TooFewBins { count })?,
-        };
+        let edges = edges_of(range, cut)?;
         Ok(self.bins_between(series.clone(), edges)?.made_by(Ahead::new(self.clone(), series)))
+    }
+
+    /// The range cut into bins, with what the elements of the arrays in each amount to, in at most so many rows a bin: each element
+    /// by itself, or where arrays are longer some neighbouring ones together.
+    pub fn array_bins(
+        &self,
+        series: impl Into<Series>,
+        range: TimeRange,
+        cut: Cut,
+        rows_max: usize,
+    ) -> Result<ArrayBins, Error> {
+        let edges = edges_of(range, cut)?;
+        if rows_max == 0 || rows_max > ELEMENTS_MAX {
+            return Err(Error::ElementCount { count: rows_max });
+        }
+        Ok(ArrayBins::new(self.clone(), series.into(), edges, rows_max))
     }
 
     /// Those between neighbouring edges.
@@ -238,6 +246,19 @@ impl Query {
         let held = before.and_then(|sample| Held::of(sample.time, sample.value.as_f64()));
         let stretches = self.stretches(&series, range, Arc::clone(&edges))?;
         Ok(Bins::new(stretches, edges, held))
+    }
+}
+
+/// Where the bins of a range begin and end.
+fn edges_of(range: TimeRange, cut: Cut) -> Result<Arc<[Timestamp]>, Error> {
+    let count = cut.count(range);
+    if count == 0 || count > BINS_MAX {
+        return Err(Error::BinCount { count });
+    }
+    match cut {
+        Cut::Equal(count) => Ok(edges::between(range, count)),
+        Cut::Aligned(count) => edges::aligned(range, count).ok_or(Error::TooFewBins { count }),
+        Cut::Wide(width) => edges::wide(range, width).ok_or(Error::TooFewBins { count }),
     }
 }
 

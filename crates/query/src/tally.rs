@@ -191,6 +191,14 @@ impl CompensatedSum {
         self.scaled += number * SCALE;
     }
 
+    /// Adds what another has summed.
+    pub(crate) fn add_sum(&mut self, other: &CompensatedSum) {
+        let scaled = self.scaled + other.scaled;
+        self.add(other.sum);
+        self.rest += other.rest;
+        self.scaled = scaled;
+    }
+
     fn total(&self) -> f64 {
         self.sum + self.rest
     }

@@ -88,6 +88,11 @@ impl Element {
         }
     }
 
+    /// Whether it is a number, a boolean or the index of a state.
+    pub const fn is_number(self) -> bool {
+        !matches!(self, Element::String | Element::Structure)
+    }
+
     /// The type with that number on disk.
     pub fn from_number(number: u8) -> Option<Element> {
         Element::ALL.get(usize::from(number)).copied()
@@ -125,7 +130,12 @@ impl ValueType {
 
     /// Whether a minimum, a maximum and a mean make sense: scalar numbers, booleans and enum indices.
     pub fn is_numeric_scalar(self) -> bool {
-        self.shape == Shape::Scalar && !matches!(self.element, Element::String | Element::Structure)
+        self.shape == Shape::Scalar && self.element.is_number()
+    }
+
+    /// Whether each element of it has a minimum, a maximum and a mean of its own.
+    pub fn is_numeric_array(self) -> bool {
+        self.shape == Shape::Array && self.element.is_number()
     }
 }
 

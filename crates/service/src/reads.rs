@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use archive::{Extent, GapScope, PvEntry, PvId, structure::paths};
 use query::{
-    AlignRequest, AlignedTable, AllCarried, Before, Bins, Change, Cut, FieldSamples, Operator, Reduced, Request, Rows,
-    Samples, Series, Span,
+    AlignRequest, AlignedTable, AllCarried, ArrayBins, Before, Bins, Change, Cut, FieldSamples, Operator, Reduced,
+    Request, Rows, Samples, Series, Span,
 };
 use sample::{Gap, Metadata, Sample, TimeRange, Timestamp, Value, ValueType};
 
@@ -31,6 +31,17 @@ impl Ask {
     /// A range cut into bins.
     pub fn bins(&self, series: Series, range: TimeRange, cut: Cut) -> Result<Bins, Refusal> {
         Ok(self.recorded(series.pv)?.query.bins(series, range, cut)?)
+    }
+
+    /// A range cut into bins, with what the elements of the arrays in each amount to, in at most so many rows a bin.
+    pub fn array_bins(
+        &self,
+        series: Series,
+        range: TimeRange,
+        cut: Cut,
+        rows_max: usize,
+    ) -> Result<ArrayBins, Refusal> {
+        Ok(self.recorded(series.pv)?.query.array_bins(series, range, cut, rows_max)?)
     }
 
     /// What a PV was at two times, and what it did for so long before the first.

@@ -193,9 +193,10 @@ impl From<query::Error> for Refusal {
                 Refusal::new(Code::StoreRefused, message)
             }
             query::Error::Source(SourceError { message, .. }) => Refusal::new(Code::Internal, message),
-            query::Error::BinCount { .. } | query::Error::TooFewBins { .. } | query::Error::TooManySamples { .. } => {
-                Refusal::new(Code::BadRequest, error.to_string())
-            }
+            query::Error::BinCount { .. }
+            | query::Error::ElementCount { .. }
+            | query::Error::TooFewBins { .. }
+            | query::Error::TooManySamples { .. } => Refusal::new(Code::BadRequest, error.to_string()),
         }
     }
 }

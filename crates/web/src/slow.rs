@@ -21,9 +21,9 @@ const OF_AN_HOUR: usize = 10;
 const HOURS: usize = 24;
 const HOUR_NANOS: i64 = 3_600_000_000_000;
 /// Parameters that are told: those that say which PVs, which times and how much. What is not named here is left out.
-const TOLD: [&str; 17] = [
-    "pv", "from", "to", "time", "before", "after", "bins", "width", "limit", "offset", "match", "words", "sort",
-    "state", "format", "method", "period",
+const TOLD: [&str; 18] = [
+    "pv", "from", "to", "time", "before", "after", "bins", "elements", "width", "limit", "offset", "match", "words",
+    "sort", "state", "format", "method", "period",
 ];
 /// So much is told of a request.
 const WHAT_CHARS: usize = 300;

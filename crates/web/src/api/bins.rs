@@ -1,10 +1,10 @@
-//! `GET /api/v1/pvs/{pv}/bins`: a range cut into bins, for drawing any span at once.
+//! `GET /api/v1/pvs/{pv}/bins`: a range cut into bins, for drawing any span at once; of arrays each element, or some neighbouring ones together.
 
 use std::io::Write;
 
 use archive::PvEntry;
-use query::{Bin, Cut, Series};
-use sample::{Sample, TimeRange, Timestamp, ValueType};
+use query::{ARRAY_BINS_AT_ONCE, Bin, Cut, ELEMENTS_MAX, Series};
+use sample::{Metadata, Sample, TimeRange, Timestamp, ValueType};
 use serde_json::Value;
 use service::{Ask, now};
 
@@ -13,6 +13,7 @@ use crate::{
     call::Call,
     delivery::answer::{Answer, CSV, JSON, whole},
     formats::{
+        array_bins::{ArrayBinsArrow, ArrayBinsCsv, ArrayBinsJson},
         arrow::{self, seconds_covered},
         value::{self, put_cell, put_json, put_known, put_list},
     },
@@ -24,6 +25,10 @@ const BINS_DEFAULT: usize = 1000;
 /// What a bin is charged until it is sent, with its text. No more bins than this are charged: the query refuses more.
 const BIN_BYTES: usize = 400;
 const BINS_CHARGED_MAX: usize = 100_000;
+/// What a row of elements takes while the bins are made that are made at the same time, and in what is sent of one.
+const ELEMENTS_BYTES: usize = 80 * ARRAY_BINS_AT_ONCE + 80;
+/// More rows are refused in any case.
+const ELEMENTS_CHARGED_MAX: usize = ELEMENTS_MAX;
 
 /// `GET /pvs/{pv}/bins`
 pub(crate) fn show(call: &Call) -> Answer {
@@ -34,6 +39,9 @@ pub(crate) fn show(call: &Call) -> Answer {
     let last = call.ask.last_before(&series, range.t1)?;
     let announced = newest.as_ref().and_then(|(_, metadata)| metadata.value_type).filter(|_| series.field.is_none());
     let value_type = last.map(|sample| sample.value.value_type()).or(announced);
+    if let Some(value_type) = value_type.filter(|value_type| value_type.is_numeric_array()) {
+        return of_arrays(call, &Asked { entry, series, range, cut, value_type, newest }, format);
+    }
     refuse_what_is_no_number(&entry, value_type)?;
     let (bins, damage) = collect(&call.ask, &series, range, cut)?;
     match format {
@@ -58,6 +66,38 @@ pub(crate) fn show(call: &Call) -> Answer {
             put_bins(&mut out, &bins);
             out.extend_from_slice(b"}\n");
             Ok(whole(JSON, out))
+        }
+    }
+}
+
+/// What is asked of a PV whose values are arrays of numbers.
+struct Asked {
+    entry: PvEntry,
+    series: Series,
+    range: TimeRange,
+    cut: Cut,
+    value_type: ValueType,
+    newest: Option<(Timestamp, Metadata)>,
+}
+
+/// Bins of arrays are made one by one while they are sent.
+fn of_arrays(call: &Call, asked: &Asked, format: &str) -> Answer {
+    let Asked { entry, series, range, cut, value_type, newest } = asked;
+    let rows = call.query.number("elements")?.unwrap_or(ELEMENTS_MAX);
+    call.ask.lease.grow_by(rows.min(ELEMENTS_CHARGED_MAX), ELEMENTS_BYTES)?;
+    let ask = call.ask.clone();
+    let bins = call.ask.array_bins(series.clone(), *range, *cut, rows)?.while_wanted(move || ask.is_abandoned());
+    match format {
+        "csv" => call.chunks(CSV, ArrayBinsCsv::new(bins)),
+        "arrow" => {
+            let facts = facts(entry, *range, newest.as_ref());
+            call.chunks(arrow::CONTENT_TYPE, ArrayBinsArrow::new(bins, facts)?)
+        }
+        _ => {
+            let mut head = head(entry, *range, newest.as_ref());
+            head.insert("type".to_owned(), value_type.to_string().into());
+            head.extend(series.field.as_deref().map(|path| ("field".to_owned(), path.into())));
+            call.chunks(JSON, ArrayBinsJson::new(head, bins))
         }
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod appliance_json;
 pub(crate) mod appliance_lines;
 pub(crate) mod appliance_values;
+pub(crate) mod array_bins;
 pub(crate) mod array_steps;
 pub(crate) mod arrow;
 pub(crate) mod at_time;

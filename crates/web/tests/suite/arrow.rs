@@ -56,6 +56,31 @@ fn every_type_has_its_column() {
 }
 
 #[test]
+fn bins_of_arrays_are_rows_of_elements_a_batch_for_each_bin() {
+    let archive = Archive::with_history();
+    let range = "from=2026-01-01T00:00:00Z&to=2026-01-01T00:00:03Z&format=arrow";
+    let batches = read(&archive.get(&format!("/api/v1/pvs/T:ARRAY/bins?bins=3&elements=2&{range}")));
+    let schema = batches[0].schema();
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let expected = ["start", "end", "arrays", "severity", "element", "elements", "count", "min", "max", "mean"];
+    assert_eq!((names, &*schema.metadata()["pv"]), (expected.to_vec(), "T:ARRAY"));
+    // The second bin has an array without elements, and the last one four, two in a row.
+    let starts = |batch: &RecordBatch| batch.column(0).as_primitive::<types::TimestampNanosecondType>().value(0);
+    assert_eq!(batches.iter().map(starts).collect::<Vec<_>>(), [0.0, 2.0].map(|seconds| time(seconds).nanos()));
+    let counts = |column: usize| {
+        batches.iter().flat_map(move |b| b.column(column).as_primitive::<types::UInt64Type>().values().to_vec())
+    };
+    assert_eq!(counts(4).collect::<Vec<_>>(), [0, 2, 0, 2]);
+    assert_eq!(counts(5).collect::<Vec<_>>(), [2, 1, 2, 2]);
+    assert_eq!(counts(6).collect::<Vec<_>>(), [1, 1, 2, 2]);
+    let numbers = |column: usize| {
+        batches.iter().flat_map(move |b| b.column(column).as_primitive::<types::Float64Type>().values().to_vec())
+    };
+    assert_eq!(numbers(7).collect::<Vec<_>>(), [1.0, -2.5, 0.1, 0.3]);
+    assert_eq!(numbers(8).collect::<Vec<_>>(), [1.0, -2.5, 0.2, 0.4]);
+}
+
+#[test]
 fn no_samples_are_a_stream_without_rows_and_a_limit_cuts() {
     let archive = Archive::with_history();
     assert!(read(&archive.get(&format!("/api/v1/pvs/T:NONE/samples?{RANGE}"))).is_empty());
