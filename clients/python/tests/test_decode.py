@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from pvark import _columns, _decode
+from pvark import UnexpectedAnswer, _columns, _decode
 from pvark._models import ManySamples, Samples
 from pvark._times import to_iso
 
@@ -95,6 +95,27 @@ def test_empty_bins_have_no_numbers() -> None:
     assert bins.count.tolist() == [3, 0]
     assert bins.mean[0] == 1.5 and np.isnan(bins.mean[1])
     assert bins.time_weighted_mean.tolist() == [1.25, 2.0] and bins.covered.tolist() == [0.75, 0.5]
+
+
+def test_bins_of_arrays_become_tables_with_as_many_elements_a_column_as_the_coarsest() -> None:
+    bin_of = {"severity": 0, "invalid": 0}
+    fine = {"start": 0.5, "end": 1.5, "arrays": 2, "length": 3, "elements_per_row": 1, "count": [2, 1, 0]}
+    fine |= {"min": [1.0, 5.0, None], "max": [3.0, "Infinity", None], "mean": [2.0, 5.0, None]}
+    coarse = {"start": 1.5, "end": 2.5, "arrays": 1, "length": 4, "elements_per_row": 2, "count": [2, 2]}
+    coarse |= {"min": [-1.0, 7.0], "max": [0.0, 8.0], "mean": [-0.5, 7.5]}
+    empty = {"start": 2.5, "end": 3.5, "arrays": 0, "length": 0, "elements_per_row": 1, "count": []}
+    empty |= {"min": [], "max": [], "mean": []}
+    rows = [row | bin_of for row in (fine, coarse, empty)]
+    bins = _decode.array_bins({"pv": "A", "type": "f64[]", "array_bins": rows})
+    assert bins.element.tolist() == [0, 2] and bins.elements_per_row == 2
+    assert bins.count.tolist() == [[3, 0], [2, 2], [0, 0]]
+    assert bins.min[0, 0] == 1.0 and np.isnan(bins.min[0, 1]) and bins.min[1].tolist() == [-1.0, 7.0]
+    assert bins.max[0, 0] == np.inf and bins.max[1].tolist() == [0.0, 8.0]
+    assert bins.mean[0, 0] == 3.0 and np.isnan(bins.mean[0, 1]) and np.isnan(bins.mean[2]).all()
+    with pytest.raises(UnexpectedAnswer, match="A holds f64, no arrays"):
+        _decode.array_bins({"pv": "A", "type": "f64", "bins": {}})
+    with pytest.raises(UnexpectedAnswer, match=r"A holds f64\[\]: array_bins"):
+        _decode.bins({"pv": "A", "type": "f64[]", "array_bins": []})
 
 
 def test_printing_shows_both_ends() -> None:

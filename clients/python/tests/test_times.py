@@ -55,6 +55,7 @@ def test_the_text_goes_with_every_question_that_takes_a_time() -> None:
         _talks.get_many,
         _talks.aligned,
         _talks.bins,
+        _talks.array_bins,
         _talks.ledger,
         _talks.explain,
         _talks.metadata,

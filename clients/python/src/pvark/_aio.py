@@ -111,6 +111,7 @@ class AsyncArchiver:
     at = _Asks(_talks.at)
     aligned = _Asks(_talks.aligned)
     bins = _Asks(_talks.bins)
+    array_bins = _Asks(_talks.array_bins)
     diff = _Asks(_talks.diff)
     when = _Asks(_talks.when)
     formula = _Asks(_talks.formula)

@@ -15,6 +15,7 @@ from ._errors import UnexpectedAnswer
 from ._models import (
     Account,
     Aligned,
+    ArrayBins,
     Bins,
     Changes,
     Explanation,
@@ -191,6 +192,8 @@ def _no_value_is_invalid(column: Column) -> npt.NDArray[np.uint8]:
 
 def bins(answer: Mapping[str, Any]) -> Bins:
     """The answer of `/pvs/{pv}/bins`."""
+    if "bins" not in answer:
+        raise UnexpectedAnswer(f"{answer['pv']} holds {answer.get('type')}: array_bins() has its bins")
     given = answer["bins"]
     return Bins(
         pv=answer["pv"],
@@ -209,6 +212,47 @@ def bins(answer: Mapping[str, Any]) -> Bins:
         severity=np.array([number or 0 for number in given["severity"]], np.uint8),
         nan=np.array(given["nan"], np.int64),
         invalid=np.array(given["invalid"], np.int64),
+        metadata=metadata(answer.get("metadata")),
+        damage=tuple(answer.get("damage", ())),
+    )
+
+
+def array_bins(answer: Mapping[str, Any]) -> ArrayBins:
+    """The answer of `/pvs/{pv}/bins` of arrays: all bins with as many elements in a row as the coarsest has."""
+    if "array_bins" not in answer:
+        raise UnexpectedAnswer(f"{answer['pv']} holds {answer.get('type')}, no arrays: bins() has its bins")
+    given = answer["array_bins"]
+    each = max([row["elements_per_row"] for row in given], default=1)
+    length = max([row["length"] for row in given], default=0)
+    rows = -(-length // each)
+    count = np.zeros((len(given), rows), np.int64)
+    numbers = {name: np.full((len(given), rows), np.nan) for name in ("min", "max", "mean")}
+    for index, row in enumerate(given):
+        if not row["count"]:
+            continue
+        starts = np.arange(0, len(row["count"]), each // row["elements_per_row"])
+        counts = np.array(row["count"], np.int64)
+        together = np.add.reduceat(counts, starts)
+        count[index, : len(starts)] = together
+        numbers["min"][index, : len(starts)] = np.fmin.reduceat(floats(row["min"]), starts)
+        numbers["max"][index, : len(starts)] = np.fmax.reduceat(floats(row["max"]), starts)
+        shares = np.repeat(together, np.diff([*starts, len(counts)]))
+        weights = np.divide(counts, shares, out=np.zeros(len(counts)), where=shares > 0)
+        sums = np.add.reduceat(np.where(counts > 0, floats(row["mean"]), 0.0) * weights, starts)
+        numbers["mean"][index, : len(starts)] = np.where(together > 0, sums, np.nan)
+    return ArrayBins(
+        pv=answer["pv"],
+        type=answer.get("type"),
+        start=seconds([row["start"] for row in given]),
+        end=seconds([row["end"] for row in given]),
+        arrays=np.array([row["arrays"] for row in given], np.int64),
+        severity=np.array([row["severity"] for row in given], np.uint8),
+        invalid=np.array([row["invalid"] for row in given], np.int64),
+        length=np.array([row["length"] for row in given], np.int64),
+        element=np.arange(rows, dtype=np.int64) * each,
+        elements_per_row=each,
+        count=count,
+        **numbers,
         metadata=metadata(answer.get("metadata")),
         damage=tuple(answer.get("damage", ())),
     )

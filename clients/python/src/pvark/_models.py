@@ -238,6 +238,55 @@ class Bins:
         return table(title, columns)
 
 
+@dataclass(frozen=True, eq=False)
+class ArrayBins:
+    """The range of a PV of arrays cut into equal parts: a row for each, a column for each element, or for some
+    neighbouring ones together. What a bin has no numbers of is NaN."""
+
+    pv: str
+    type: str | None
+    start: TimeArray
+    end: TimeArray
+    arrays: npt.NDArray[np.int64]
+    """How many samples each bin has."""
+    severity: npt.NDArray[np.uint8]
+    """The worst of each bin."""
+    invalid: npt.NDArray[np.int64]
+    """How many samples of each bin had severity INVALID."""
+    length: npt.NDArray[np.int64]
+    """How many elements the longest array of each bin has."""
+    element: npt.NDArray[np.int64]
+    """The first element of each column of the following tables."""
+    elements_per_row: int
+    """How many neighbouring elements each column stands for."""
+    count: npt.NDArray[np.int64]
+    """How many finite numbers there are."""
+    min: npt.NDArray[np.float64]
+    max: npt.NDArray[np.float64]
+    mean: npt.NDArray[np.float64]
+    """Of the finite numbers."""
+    metadata: Metadata
+    damage: tuple[str, ...]
+    """Sentences about damaged blocks, whose samples are missing; empty when all is well."""
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def to_xarray(self) -> Any:
+        """An xarray Dataset over `start` and `element`; needs xarray."""
+        import xarray
+
+        tables = {name: (("start", "element"), getattr(self, name)) for name in ("count", "min", "max", "mean")}
+        of_bins = {name: ("start", getattr(self, name)) for name in ("arrays", "severity", "invalid", "length")}
+        told = {"pv": self.pv, "elements_per_row": self.elements_per_row} | _frames.facts(self.metadata)
+        return xarray.Dataset(tables | of_bins, {"start": self.start, "element": self.element}, told)
+
+    def __repr__(self) -> str:
+        title = "  ".join([self.pv, f"{len(self):,} bins of {len(self.element):,} elements", *self.damage])
+        columns = {"start": self.start, "arrays": self.arrays, "length": self.length, "severity": self.severity}
+        return table(title, columns)
+
+
 @dataclass(frozen=True)
 class Order:
     """An order about PVs that can be taken back."""

@@ -16,6 +16,7 @@ from ._errors import UnexpectedAnswer
 from ._models import (
     Account,
     Aligned,
+    ArrayBins,
     Bins,
     Changes,
     Explanation,
@@ -196,6 +197,23 @@ def bins(
     answer for a long range."""
     query = time_range(t0, t1) | {"bins": count, "align": "true" if align else "false"}
     return _decode.bins((yield of_json("GET", f"/pvs/{quoted(one(pv, 'bins'))}/bins", query)))
+
+
+def array_bins(
+    pv: str,
+    t0: Moment | None = None,
+    t1: Moment | None = None,
+    count: int = 100,
+    *,
+    elements: int | None = None,
+    align: bool = False,
+) -> Talk[ArrayBins]:
+    """The range of a PV whose values are arrays cut into `count` equal parts, with minimum, maximum and mean of each
+    element. Where arrays are longer than `elements`, 2, 4, 8 … neighbouring ones are together, so that nothing that
+    stands out is passed over. With `align` the parts are of a round length, as those of `bins`."""
+    query = time_range(t0, t1) | {"bins": count, "elements": elements, "align": "true" if align else "false"}
+    path = f"/pvs/{quoted(one(pv, 'array_bins'))}/bins"
+    return _decode.array_bins((yield of_json("GET", path, query)))
 
 
 def when(
