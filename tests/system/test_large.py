@@ -88,6 +88,14 @@ def test_raw_has_the_bytes_of_the_numbers(server: Pvark) -> None:
     assert status == 200 and body.find(last.tobytes()) > 0
 
 
+def test_bins_of_arrays_have_as_many_rows_as_were_asked_for(server: Pvark) -> None:
+    samples = server.archive.get("L:pva")
+    last = samples.values[-1]
+    bins = server.archive.array_bins("L:pva", count=1, elements=1000)
+    assert (bins.elements_per_row, len(bins.element), bins.length[0]) == (16_384, 763, 12_500_000)
+    assert bins.max[0].max() <= 1 and bins.min[0, -1] <= last[-1] <= bins.max[0, -1]
+
+
 def test_memory_stays_bounded(server: Pvark) -> None:
     assert server.process is not None
     status = Path(f"/proc/{server.process.pid}/status").read_text()

@@ -52,6 +52,24 @@ def test_the_page_finds_draws_and_follows_a_pv(
 
 
 @pytest.mark.timeout(300)
+def test_tables_and_images_of_a_pvaccess_server_are_shown(tmp_path: Path) -> None:
+    skip_without_browser()
+    ioc = Ioc.of_script(tmp_path, "p4p_types.py")
+    server = Pvark(tmp_path, [ioc])
+    try:
+        ioc.start()
+        server.start()
+        pvs = ["P:table", "P:image", "P:d:array"]
+        server.archive.add(*(f"pva://{pv}" for pv in pvs))
+        for pv in pvs:
+            wait_for(f"a sample of {pv}", lambda pv=pv: len(server.archive.get(pv, "2000-01-01T00:00:00Z")) > 0)  # type: ignore[misc]
+        in_chromium("shapes", PVARK_URL=server.url)
+    finally:
+        server.kill()
+        ioc.kill()
+
+
+@pytest.mark.timeout(300)
 def test_the_page_says_who_is_gone_and_goes_on_by_itself(tmp_path: Path) -> None:
     skip_without_browser()
     ioc = Ioc.of_records(tmp_path, ROOT / "demo" / "demo.db")

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
+import pvark
 import pytest
 from archiver import Pvark
 from ioc import Ioc
@@ -21,6 +23,9 @@ DATABASE = Path(__file__).parent / "types.db"
 RECORDS = [name for name in re.findall(r'^record\(\w+, "([^"]+)"', DATABASE.read_text(), re.M) if "never" not in name]
 LONG_STRINGS = ["T:lsi.VAL$", "T:stringin.DESC$"]
 CAPROTO = ["double", "integer", "text", "long_text", "state", "doubles", "floats", "shorts"]
+SECONDS = 1_795_000_000
+"""When all of p4p is stamped."""
+AROUND = (str(SECONDS - 1), str(SECONDS + 1))
 P4P = ["bool", *"bhilfds", "Bu", "Hu", "Iu", "Lu"]
 
 
@@ -181,6 +186,20 @@ def test_structures_keep_every_member(served: Served) -> None:
     assert 7 in (odd["either"], *(odd["either"].values() if isinstance(odd["either"], dict) else ()))
     image = served.recorded("P:image").value
     assert list(range(12)) in (image["value"], *(image["value"].values() if isinstance(image["value"], dict) else ()))
+
+
+def test_arrays_have_bins_of_each_element_and_texts_have_none(served: Served) -> None:
+    for pv, number in (("P:d:array", -1e-300), ("P:Lu:array", 2.0**64), ("P:b:array", -128), ("P:bool:array", 1)):
+        served.recorded(pv)
+        bins = served.pvark.archive.array_bins(pv, *AROUND, 2)
+        assert bins.arrays.tolist() == [0, 1], pv
+        for table in (bins.min, bins.max, bins.mean):
+            assert np.isnan(table[0]).all() and table[1].tolist() == [number, number], pv
+    column = served.pvark.json(f"/api/v1/pvs/P:table/bins?field=value.value&from={SECONDS}&to={SECONDS + 1}&bins=1")
+    assert column["array_bins"][0]["min"] == [1.5, -2.5]
+    served.recorded("P:s:array")
+    with pytest.raises(pvark.BadRequest, match=r"holds string\[\], which has no minimum"):
+        served.pvark.archive.array_bins("P:s:array", *AROUND)
 
 
 def test_a_record_that_was_never_processed_counts_as_a_bad_stamp(served: Served) -> None:

@@ -1,4 +1,4 @@
-// Waveforms over time: a column for each of some moments of the range, its elements from below upwards by their colour.
+// Waveforms over time: a column for each, or for the bin in which it lies, its elements from below upwards by their colour.
 
 import { timeLabels, timeTicks, valueLabels } from "./axis.ts";
 import { h } from "./dom.ts";
@@ -8,10 +8,28 @@ import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
 import type { Zone } from "./time.ts";
 
-/** A waveform, and when it was taken. */
+/** A number for each row of elements, for as long as they held. */
 export interface Column {
   at: number;
-  numbers: number[];
+  to: number;
+  /** How many elements there are, and how many neighbouring ones share a row. */
+  length: number;
+  each: number;
+  numbers: ArrayLike<number>;
+}
+
+/** What is under the mouse. */
+export interface Pointed {
+  column: Column;
+  row: number;
+}
+
+export interface HeatActions {
+  /** A column was clicked. */
+  choose(column: Column): void;
+  /** It was clicked twice. */
+  zoom(column: Column): void;
+  point(pointed: Pointed | null): void;
 }
 
 const HEIGHT = 190;
@@ -42,7 +60,8 @@ export function colourAt(part: number): [number, number, number] {
 export function extent(columns: Column[]): [number, number] {
   let [low, high] = [Infinity, -Infinity];
   for (const { numbers } of columns)
-    for (const value of numbers) {
+    for (let i = 0; i < numbers.length; i++) {
+      const value = numbers[i]!;
       if (!Number.isFinite(value)) continue;
       low = Math.min(low, value);
       high = Math.max(high, value);
@@ -56,13 +75,19 @@ export class HeatMap {
     null;
   private marked: number | null = null;
 
-  /** `choose` is told the column that was clicked. */
-  constructor(choose: (column: Column) => void) {
-    this.element.addEventListener("click", (event) => {
+  constructor(actions: HeatActions) {
+    const { element } = this;
+    element.addEventListener("click", (event) => {
       const column = this.columnAt(event.offsetX);
-      if (column) choose(column);
+      if (column) actions.choose(column);
     });
-    new ResizeObserver(() => this.draw()).observe(this.element);
+    element.addEventListener("dblclick", (event) => {
+      const column = this.columnAt(event.offsetX);
+      if (column) actions.zoom(column);
+    });
+    element.addEventListener("pointermove", (event) => actions.point(this.pointedAt(event)));
+    element.addEventListener("pointerleave", () => actions.point(null));
+    new ResizeObserver(() => this.draw()).observe(element);
   }
 
   show(columns: Column[], holes: Holes, range: Range, zone: Zone, palette: Palette, label: string): void {
@@ -85,6 +110,20 @@ export class HeatMap {
     return columns.findLast((column) => column.at <= at) ?? columns[0] ?? null;
   }
 
+  private pointedAt({ offsetX, offsetY }: PointerEvent): Pointed | null {
+    const column = this.columnAt(offsetX);
+    if (!column || offsetX < LEFT || offsetX > this.element.clientWidth - RIGHT) return null;
+    const tall = HEIGHT - TOP - BELOW;
+    const element = Math.floor(((TOP + tall - offsetY) / tall) * this.longest());
+    const row = Math.floor(element / column.each);
+    return element >= 0 && row < column.numbers.length ? { column, row } : null;
+  }
+
+  /** How many elements fit into the height. */
+  private longest(): number {
+    return this.shown?.columns.reduce((most, { length }) => Math.max(most, length), 1) ?? 1;
+  }
+
   private draw(): void {
     const { element, shown } = this;
     const width = element.clientWidth;
@@ -97,19 +136,24 @@ export class HeatMap {
     const { columns, holes, range, zone, palette } = shown;
     const box = { left: LEFT, top: TOP, width: width - LEFT - RIGHT, height: HEIGHT - TOP - BELOW };
     const [low, high] = extent(columns);
-    const most = columns.reduce((max, { numbers }) => Math.max(max, numbers.length), 1);
+    const most = this.longest();
     context.fillStyle = palette.track;
     context.fillRect(box.left, box.top, box.width, box.height);
     const xOf = (at: number) => box.left + ((at - range.from) / (range.to - range.from)) * box.width;
+    context.save();
     context.imageSmoothingEnabled = false;
-    columns.forEach((column, i) => {
-      const end = columns[i + 1]?.at ?? range.to;
-      const [x0, x1] = [Math.max(xOf(column.at), box.left), Math.min(xOf(end), box.left + box.width)];
+    // The last row may stand for elements that there are not.
+    context.beginPath();
+    context.rect(box.left, box.top, box.width, box.height);
+    context.clip();
+    columns.forEach((column) => {
+      const [x0, x1] = [Math.max(xOf(column.at), box.left), Math.min(xOf(column.to), box.left + box.width)];
       if (x1 <= x0 || column.numbers.length === 0) return;
       const strip = stripOf(column.numbers, low, high);
-      const tall = (column.numbers.length / most) * box.height;
+      const tall = ((column.numbers.length * column.each) / most) * box.height;
       context.drawImage(strip, x0, box.top + box.height - tall, x1 - x0 + 0.5, tall);
     });
+    context.restore();
     // What held before a gap is not known to hold within it.
     holes.from.forEach((from, i) => {
       const [x0, x1] = [xOf(Math.max(from, range.from)), xOf(Math.min(holes.to[i]!, range.to))];
@@ -139,17 +183,18 @@ export class HeatMap {
 }
 
 /** One column of pixels, the first element at its foot. */
-function stripOf(numbers: number[], low: number, high: number): HTMLCanvasElement {
+function stripOf(numbers: ArrayLike<number>, low: number, high: number): HTMLCanvasElement {
   const canvas = document.createElement("canvas");
   canvas.width = 1;
   canvas.height = numbers.length;
   const context = canvas.getContext("2d")!;
   const image = context.createImageData(1, numbers.length);
-  numbers.forEach((value, i) => {
-    if (!Number.isFinite(value)) return;
+  for (let i = 0; i < numbers.length; i++) {
+    const value = numbers[i]!;
+    if (Number.isNaN(value)) continue;
     const [red, green, blue] = colourAt(high > low ? (value - low) / (high - low) : 0.5);
     image.data.set([red, green, blue, 255], (numbers.length - 1 - i) * 4);
-  });
+  }
   context.putImageData(image, 0, 0);
   return canvas;
 }

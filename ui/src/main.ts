@@ -8,7 +8,8 @@
 //   asked             api (a function for each URL), view (bins of all PVs), arrow, decode, load (when, and how much), side (a moved range), tiles (what was seen), live
 //   times             typed (read), time (written), understood, moment_field, moments
 //   drawn             trace, line, rows, panes (which axis), axis, plot, layer (what a pan moves), draw, bands, cut, style, svg
-//   arrays            waveform, wave_chart, heat
+//   arrays            waves; waveform, wave_chart, heat, array_bins (over time)
+//   structures        nt_table, table_view, pair_chart; nt_image, image_view
 //   nothing to draw   nothing, empty, why
 //   beside the plot   panel, reading, events, exact (when exactly one of them was), strip, between (cursors A and B)
 //   below the plot    drawer_host, drawer_state; drawer, drawer_panel, drawer_xy, drawer_histogram, drawer_fft, relations,

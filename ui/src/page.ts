@@ -33,7 +33,7 @@ import {
   type Trace,
 } from "./trace.ts";
 import { Wall, type WallNews } from "./wall.ts";
-import { Waveform } from "./waveform.ts";
+import { isWave, Waves } from "./waves.ts";
 import { commonWords } from "./words/common.ts";
 import { plotWords as words } from "./words/plot.ts";
 
@@ -100,7 +100,7 @@ export class Page {
   private wall: Wall;
   private loader: Loader;
   private live: Live;
-  private waveforms = new Map<Trace, Waveform>();
+  private waves: Waves;
   private pointed: Trace | null = null;
   /** The moment of cursor A for which values were asked for last. */
   private pinnedAsked: number | null = null;
@@ -166,6 +166,14 @@ export class Page {
       waveforms: () => this.showWaveforms(),
       close: () => this.toggleDrawer(),
     });
+    this.waves = new Waves(
+      {
+        pin: (at) => this.store.update({ pinned: floatOf(at) }),
+        go: mouse.zoom,
+        turn: () => this.turnWaveforms(!this.isOpen),
+      },
+      () => this.draw(),
+    );
     this.strip = new OverviewStrip(byId("overview-strip"), { move: mouse.pan, doubt: trouble.doubt });
     this.panel = new Panel({
       ...panel,
@@ -460,8 +468,7 @@ export class Page {
     for (const trace of before.filter((trace) => !this.traces.includes(trace))) {
       this.loader.cancel(trace);
       this.loadedFor.delete(trace);
-      this.waveforms.get(trace)?.close();
-      this.waveforms.delete(trace);
+      this.waves.drop(trace);
     }
   }
 
@@ -798,23 +805,8 @@ export class Page {
     const { isOpen } = this;
     drawer.hidden = this.shownDrawer !== null;
     if (drawer.hidden) return;
-    drawer.classList.toggle("is-shut", !isOpen);
-    for (const trace of this.traces) {
-      const isPanel = isWave(trace) && !trace.hidden;
-      let panel = this.waveforms.get(trace);
-      if (isPanel && !panel) {
-        panel = new Waveform(trace, {
-          pin: (at) => this.store.update({ pinned: floatOf(at) }),
-          turn: () => this.turnWaveforms(!this.isOpen),
-        });
-        this.waveforms.set(trace, panel);
-        byId("waveforms").append(panel.element);
-      } else if (!isPanel && panel) {
-        panel.close();
-        this.waveforms.delete(trace);
-      }
-      if (isPanel && isOpen) panel?.show(at, range, this.store.view.zone, this.palette);
-    }
+    const { zone } = this.store.view;
+    this.waves.show(this.traces, isOpen, { at, range, zone, palette: this.palette });
   }
 
   /** What is computed of the rows, where there is room for it. */
@@ -841,11 +833,6 @@ export class Page {
     setText(byId("loading"), busy > 0 ? words.loadingOf(busy, shown) : "");
     set(byId("view"), "aria-busy", String(busy > 0));
   }
-}
-
-/** What is more than a number has a panel of its own below the plot. */
-function isWave({ kind }: Trace): boolean {
-  return kind === "array" || kind === "structure";
 }
 
 /** Whether a view shows as much as the one before, from elsewhere on. */

@@ -1,13 +1,27 @@
-// Panels for values that are more than a number: a waveform as value against index and over time, anything else as JSON.
+// Panels for values that are more than a number: a waveform against its index and over time, a table, an image, anything else as JSON.
 
 import { faultText, getSampleAfter, getSampleAt, isAbort, type Json } from "./api.ts";
+import {
+  ArrayBins,
+  lessReference,
+  SIDES,
+  sideOf,
+  type ArrayBin,
+  type Loaded,
+  type Side,
+} from "./array_bins.ts";
 import { decodeSamples, formatNumber, numberOf, severityName, type Samples } from "./decode.ts";
-import { h, setText } from "./dom.ts";
-import { HeatMap, type Column } from "./heat.ts";
+import { h, set, setText } from "./dom.ts";
+import { HeatMap, type Column, type Pointed } from "./heat.ts";
+import { ImageView } from "./image_view.ts";
+import { imageOf } from "./nt_image.ts";
+import { tableOf } from "./nt_table.ts";
 import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
+import { TableView } from "./table_view.ts";
 import {
   floatOf,
+  formatDuration,
   formatInstant,
   formatTime,
   instantOf,
@@ -22,15 +36,18 @@ import { waveWords as words } from "./words/wave.ts";
 export interface WaveformActions {
   /** Marks the moment of the sample that was stepped to. */
   pin(at: Instant): void;
+  /** Shows another range. */
+  go(range: Range): void;
   /** Shows all of them, or their names alone. */
   turn(): void;
 }
 
 const JSON_CHARACTERS_MAX = 20_000;
 const MOVING_MILLIS = 120;
-/** Over time so many waveforms are shown, and so many of them asked for at once. */
-const COLUMNS = 120;
-const AT_ONCE = 4;
+/** A live view asks anew when such a part of it has passed. */
+const RENEWALS = 120;
+/** The slider of tables and images has so many places. */
+const PLACES = 1000;
 
 /** The panel of one PV: the value that held at the cursor, and buttons to its neighbours. */
 export class Waveform {
@@ -39,6 +56,8 @@ export class Waveform {
   private pointed = h("span", { class: "pointed" });
   private body = h("div", { class: "body" });
   private chart: WaveChart | null = null;
+  private table: TableView | null = null;
+  private image: ImageView | null = null;
   private heat: HeatMap | null = null;
   private over = h(
     "button",
@@ -58,11 +77,18 @@ export class Waveform {
     min: "0",
     value: "0",
   });
-  private told = h("p", { class: "hint heat-told", role: "status", hidden: true });
-  private columns: Column[] = [];
+  private sides = h(
+    "select",
+    { "aria-label": words.sides, change: () => this.showColumns() },
+    ...SIDES.map((side) => h("option", { value: side }, words.side[side])),
+  );
+  private told = h("span", { role: "status" });
+  private below = h("p", { class: "hint heat-told", hidden: true }, this.sides, this.told);
+  private bins: ArrayBins;
+  private loaded: Loaded = { bins: [], isEach: true };
   private loadedFor = "";
   private loading: AbortController | null = null;
-  private last: { range: Range; zone: Zone; palette: Palette } | null = null;
+  private last: { at: number | null; range: Range; zone: Zone; palette: Palette } | null = null;
   /** What the newest waveform shown is compared with, and when that was taken. */
   private reference: { numbers: number[]; at: Instant } | null = null;
   private numbers: number[] | null = null;
@@ -75,6 +101,7 @@ export class Waveform {
     private trace: Trace,
     private actions: WaveformActions,
   ) {
+    this.bins = new ArrayBins(trace.name);
     const step = (label: string, text: string, by: 1 | -1) =>
       h(
         "button",
@@ -103,20 +130,19 @@ export class Waveform {
       ),
       this.body,
       this.slider,
-      this.told,
+      this.below,
     );
-    this.slider.addEventListener("input", () => {
-      const column = this.columns[Number(this.slider.value)];
-      if (column) this.actions.pin(instantOf(column.at));
-    });
+    this.slider.addEventListener("input", () => this.slide(Number(this.slider.value)));
   }
 
   /** Shows the value that held at a moment; the newest live one if there is none. Nothing happens if it does so already. */
   show(at: number | null, range: Range, zone: Zone, palette: Palette): void {
     const { tail } = this.trace;
-    this.last = { range, zone, palette };
+    this.last = { at, range, zone, palette };
     this.over.hidden = this.trace.kind !== "array";
     if (this.heat) this.showHeat(at);
+    else this.placeSlider(at);
+    set(this.slider, "aria-valuetext", formatTime(at ?? range.to, zone, 0));
     const newest = tail.x.length - 1;
     const key = `${at ?? `live ${tail.x[newest] ?? ""}`} ${zone} ${palette.dark}`;
     if (key === this.key) return;
@@ -167,7 +193,7 @@ export class Waveform {
   }
 
   private clear(): void {
-    this.chart = null;
+    this.chart = this.table = this.image = null;
     this.numbers = null;
     this.against.hidden = true;
     this.body.replaceChildren(...(this.heat ? [this.heat.element] : []));
@@ -179,14 +205,18 @@ export class Waveform {
       this.loading?.abort();
       this.heat.element.remove();
       this.heat = null;
-      this.columns = [];
       this.loadedFor = "";
+      setText(this.pointed, "");
     } else {
-      this.heat = new HeatMap((column) => this.actions.pin(instantOf(column.at)));
+      this.heat = new HeatMap({
+        choose: (column) => this.actions.pin(instantOf(column.at)),
+        zoom: ({ at, to }) => this.actions.go({ from: at, to }),
+        point: (pointed) => this.pointHeat(pointed),
+      });
       this.body.append(this.heat.element);
     }
     this.over.setAttribute("aria-pressed", String(this.heat !== null));
-    this.slider.hidden = this.told.hidden = this.heat === null;
+    this.slider.hidden = this.below.hidden = this.heat === null;
     if (this.heat) this.showHeat(this.shown ? floatOf(this.shown) : null);
   }
 
@@ -206,71 +236,97 @@ export class Waveform {
     if (this.heat) this.showColumns();
   }
 
+  /** To the waveform of that place of the slider, or of tables and images to that part of the range. */
+  private slide(place: number): void {
+    const range = this.last?.range;
+    if (!range) return;
+    const bin = this.loaded.bins[place];
+    const at = this.heat
+      ? bin && Math.max(bin.from, range.from)
+      : range.from + (place / PLACES) * (range.to - range.from);
+    if (at !== undefined) this.actions.pin(instantOf(at));
+  }
+
+  /** Tables and images have a slider over the range from the beginning. */
+  private placeSlider(at: number | null): void {
+    const { from, to } = this.last!.range;
+    this.slider.hidden = !this.table && !this.image;
+    if (this.slider.hidden || document.activeElement === this.slider) return;
+    this.slider.max = String(PLACES);
+    const part = ((at ?? to) - from) / (to - from);
+    this.slider.value = String(Math.round(Math.min(Math.max(part, 0), 1) * PLACES));
+  }
+
   private showHeat(at: number | null): void {
     this.heat!.mark(at);
     const { range } = this.last!;
-    const place = this.columns.findLastIndex((column) => at !== null && column.at <= at);
-    if (place >= 0 && document.activeElement !== this.slider) this.slider.value = String(place);
-    // A live view asks anew only when a column's worth has passed.
-    const step = (range.to - range.from) / COLUMNS;
+    this.placeOver();
+    const step = (range.to - range.from) / RENEWALS;
     const wanted = `${Math.round(range.from / step)} ${Math.round(step * 1e6)}`;
     if (wanted === this.loadedFor) return;
     this.loadedFor = wanted;
-    void this.load({ ...range }, step);
+    void this.load({ ...range });
   }
 
-  /** A waveform at each of so many moments: what is between them is not looked at, and that is said. */
-  private async load(range: Range, step: number): Promise<void> {
+  /** The slider stands at the waveform, or the bin, of the moment that is shown. */
+  private placeOver(): void {
+    const at = this.last?.at ?? null;
+    const place = this.loaded.bins.findLastIndex(({ from }) => at !== null && from <= at);
+    if (place >= 0 && document.activeElement !== this.slider) this.slider.value = String(place);
+  }
+
+  private async load(range: Range): Promise<void> {
     this.loading?.abort();
     const controller = new AbortController();
     this.loading = controller;
     const { signal } = controller;
     await new Promise((resolve) => window.setTimeout(resolve, MOVING_MILLIS));
-    const found = new Map<string, Column>();
-    let [next, asked] = [0, 0];
-    const worker = async () => {
-      while (next < COLUMNS && !signal.aborted) {
-        const at = range.from + (next++ + 1) * step;
-        const samples = decodeSamples(await getSampleAt(this.trace.name, instantOf(at), signal));
-        asked += 1;
-        const row = samples.x.length - 1;
-        const value = samples.values[row];
-        if (row >= 0 && Array.isArray(value))
-          found.set(`${samples.seconds[row]} ${samples.nanos[row]}`, {
-            at: samples.x[row]!,
-            numbers: value.map(numberOf),
-          });
-        if (!signal.aborted) setText(this.told, words.loading(asked, COLUMNS));
-      }
+    if (signal.aborted) return;
+    const soon = (bins: ArrayBin[], part: number) => {
+      if (signal.aborted) return;
+      if (part < 1) setText(this.told, words.loading(Math.round(100 * part)));
+      this.take({ bins, isEach: false });
     };
     try {
-      await Promise.all(Array.from({ length: AT_ONCE }, worker));
+      const loaded = await this.bins.load(range, signal, soon);
+      if (signal.aborted) return;
+      this.take(loaded);
+      setText(this.told, toldOf(loaded));
     } catch (error) {
       if (!isAbort(error)) setText(this.told, faultText(error));
-      return;
     }
-    if (signal.aborted) return;
-    this.columns = [...found.values()].sort((a, b) => a.at - b.at);
-    this.slider.max = String(Math.max(0, this.columns.length - 1));
-    setText(this.told, words.columns(this.columns.length));
+  }
+
+  private take(loaded: Loaded): void {
+    this.loaded = loaded;
+    this.sides.hidden = loaded.isEach;
+    this.slider.max = String(Math.max(0, loaded.bins.length - 1));
+    this.placeOver();
     this.showColumns();
   }
 
   private showColumns(): void {
     if (!this.heat || !this.last) return;
     const { range, zone, palette } = this.last;
-    const { reference } = this;
-    const columns = reference
-      ? this.columns.map(({ at, numbers }) => ({ at, numbers: less(numbers, reference.numbers) }))
-      : this.columns;
-    this.heat.show(
-      columns,
-      this.trace.holes,
-      range,
-      zone,
-      palette,
-      words.heatLabel(this.trace.name, formatTime(range.from, zone, 0), formatTime(range.to, zone, 0)),
+    const label = words.heatLabel(
+      this.trace.name,
+      formatTime(range.from, zone, 0),
+      formatTime(range.to, zone, 0),
     );
+    this.heat.show(this.columns(), this.trace.holes, range, zone, palette, label);
+  }
+
+  private columns(): Column[] {
+    const { reference } = this;
+    const side = this.sides.value as Side;
+    return this.loaded.bins.map((bin) => {
+      const numbers = sideOf(bin, side);
+      const { from: at, to, length, each } = bin;
+      return {
+        ...{ at, to, length, each },
+        numbers: reference ? lessReference(numbers, each, reference.numbers) : numbers,
+      };
+    });
   }
 
   private draw(value: Json, palette: Palette): void {
@@ -279,19 +335,39 @@ export class Waveform {
       if (value.length === 0 || numbers.some((number) => !Number.isNaN(number)))
         return this.drawNumbers(numbers, palette);
     }
-    this.clear();
-    const text = JSON.stringify(value, null, 2);
-    const cut = text.length > JSON_CHARACTERS_MAX ? words.cutHere(text.slice(0, JSON_CHARACTERS_MAX)) : text;
-    this.body.replaceChildren(h("pre", { tabindex: "0" }, cut));
+    const [table, image] = [tableOf(value), imageOf(value)];
+    if (table) {
+      if (!this.table) {
+        this.clear();
+        this.table = new TableView(this.trace.name, (text) => setText(this.pointed, text));
+        this.body.replaceChildren(this.table.element);
+      }
+      this.table.show(table, palette.trace(this.trace.colour).stroke, palette);
+    } else if (image) {
+      if (!this.image) {
+        this.clear();
+        this.image = new ImageView(this.trace.name, (text) => setText(this.pointed, text));
+        this.body.replaceChildren(this.image.element);
+      }
+      this.image.show(image);
+    } else {
+      this.clear();
+      const text = JSON.stringify(value, null, 2);
+      const cut =
+        text.length > JSON_CHARACTERS_MAX ? words.cutHere(text.slice(0, JSON_CHARACTERS_MAX)) : text;
+      this.body.replaceChildren(h("pre", { tabindex: "0" }, cut));
+    }
+    if (!this.heat) this.placeSlider(this.shown && floatOf(this.shown));
   }
 
   private drawNumbers(numbers: number[], palette: Palette): void {
-    this.numbers = numbers;
-    this.against.hidden = false;
     if (!this.chart) {
+      this.clear();
       this.chart = new WaveChart((index) => this.point(index));
       this.body.replaceChildren(this.chart.element, ...(this.heat ? [this.heat.element] : []));
     }
+    this.numbers = numbers;
+    this.against.hidden = false;
     const { reference } = this;
     const shown = reference ? less(numbers, reference.numbers) : numbers;
     this.chart.show(
@@ -309,12 +385,28 @@ export class Waveform {
       index === null
         ? undefined
         : (reference && numbers ? less(numbers, reference.numbers) : numbers)?.[index];
-    const units = unitsOf(this.trace);
-    const text =
-      value === undefined
-        ? ""
-        : `${Number.isFinite(value) ? formatNumber(value, null) : "NaN"} ${units}`.trim();
+    const text = value === undefined ? "" : this.numberText(value);
     setText(this.pointed, text === "" ? "" : `[${index}] ${reference ? "Δ" : "="} ${text}`);
+  }
+
+  /** Says which elements of which bin are under the mouse. */
+  private pointHeat(pointed: Pointed | null): void {
+    if (!pointed || !this.last) return setText(this.pointed, "");
+    const { column, row } = pointed;
+    const { zone } = this.last;
+    const [first, last] = [row * column.each, Math.min((row + 1) * column.each, column.length) - 1];
+    const digits = column.to - column.at < 10 ? 3 : 0;
+    const text = words.pointed(
+      first < last ? `${first}–${last}` : String(first),
+      `${this.reference ? "Δ" : "="} ${this.numberText(column.numbers[row]!)}`,
+      formatTime(column.at, zone, digits),
+      this.loaded.isEach ? "" : formatTime(column.to, zone, digits).slice(11),
+    );
+    setText(this.pointed, text);
+  }
+
+  private numberText(value: number): string {
+    return `${Number.isNaN(value) ? "NaN" : formatNumber(value, null)} ${unitsOf(this.trace)}`.trim();
   }
 
   /** Goes to the sample before or after the one shown, exactly. */
@@ -334,6 +426,15 @@ export class Waveform {
       this.say(faultText(error));
     }
   }
+}
+
+/** What the heat-map shows, and what not. */
+function toldOf({ bins, isEach }: Loaded): string {
+  if (bins.length === 0) return words.none;
+  if (isEach) return words.eachOf(bins.length);
+  const total = bins.reduce((sum, { arrays }) => sum + arrays, 0);
+  const each = bins.reduce((most, bin) => Math.max(most, bin.each), 1);
+  return words.binned(total, formatDuration(bins[0]!.to - bins[0]!.from), each);
 }
 
 /** Element by element; where one of them has none there is no difference. */

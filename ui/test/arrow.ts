@@ -189,6 +189,25 @@ export function tableOf(facts: Record<string, string>, columns: Record<string, n
   return streamOf(facts, types, [batchOf(rows, values)]);
 }
 
+/** Bins of arrays, a record batch for each: a row for each of their rows of elements. */
+export function arrayBinsOf(bins: Record<string, number[]>[]): Buffer {
+  const names = ["start", "end", "arrays", "severity", "element", "elements", "count", "min", "max", "mean"];
+  const isTime = (name: string) => name === "start" || name === "end";
+  const batches = bins.map((bin) => {
+    const columns = names.map((name) =>
+      isTime(name)
+        ? new Uint8Array(BigInt64Array.from(bin[name]!, nanosOf).buffer)
+        : new Uint8Array(Float64Array.from(bin[name]!).buffer),
+    );
+    return batchOf(bin.start!.length, columns);
+  });
+  return streamOf(
+    {},
+    names.map((name) => [name, isTime(name) ? time : float]),
+    batches,
+  );
+}
+
 function streamOf(
   facts: Record<string, string>,
   columns: [string, [number, Part]][],

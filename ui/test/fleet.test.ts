@@ -187,7 +187,7 @@ test("a newer page is loaded at a full hour, once the archiver was restarted as 
 });
 
 test("colours of a heat map go from the lowest to the highest element", () => {
-  assert.deepEqual(extent([{ at: 0, numbers: [3, NaN, -1] }]), [-1, 3]);
+  assert.deepEqual(extent([{ at: 0, to: 1, length: 3, each: 1, numbers: [3, NaN, -1] }]), [-1, 3]);
   assert.deepEqual(colourAt(-1), colourAt(0));
   const lightness = [0, 0.25, 0.5, 0.75, 1].map((part) => {
     const [red, green, blue] = colourAt(part);

@@ -15,7 +15,7 @@ const BYTES_MAX = 150_000;
 /** States of which docs/page.md shows a picture. */
 const SHOWN = [
   ...["plot-light", "plot-dark", "twenty", "gap", "why", "times", "add", "archiver-gone", "phone", "menu"],
-  ...["manage", "manage-iocs", "heat", "snapshot", "find-when"],
+  ...["manage", "manage-iocs", "heat", "table", "image", "snapshot", "find-when"],
   ...["find", "notes", "views", "formula", "manage-undo", "manage-cluster", "share"],
   ...["drawer-xy", "drawer-fft", "drawer-samples"],
 ];

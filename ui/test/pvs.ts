@@ -154,6 +154,55 @@ export function fixturePvs(): FixturePv[] {
   ];
 }
 
+/** A waveform in one frame of which, within the hour, one element stands out, downwards. */
+export function spikedPv(): FixturePv {
+  const at = HOUR + 1000;
+  const frame = (_: number, t: number) =>
+    Array.from({ length: 600 }, (_, i) =>
+      t === at && i === 127 ? -95 : Math.round(200 * Math.sin(i / 40)) / 10,
+    );
+  return number("BPM:SPIKED", "um", 1, frame, { type: "f64[]", metadata: { type: "f64[]", units: "um" } });
+}
+
+/** Structures: a table, images, one in colours, and one that is compressed. */
+export function structurePvs(): FixturePv[] {
+  const structure = (name: string, period: number, value: FixturePv["value"]) =>
+    number(name, "", period, value, {
+      ...{ type: "structure", protocol: "pva", metadata: { type: "structure" } },
+    });
+  const table = (k: number) => ({
+    labels: ["Position", "X", "Y", "Monitor"],
+    value: {
+      s: Array.from({ length: 480 }, (_, i) => i * 1.1),
+      x: Array.from({ length: 480 }, (_, i) => Math.round(1e4 * Math.sin(i / 20 + k)) / 1e3),
+      y: Array.from({ length: 480 }, (_, i) => Math.round(1e4 * Math.cos(i / 33 + k)) / 1e3),
+      name: Array.from({ length: 480 }, (_, i) => `BPM${i + 1}`),
+    },
+    descriptor: "orbit",
+  });
+  const image = (sizes: number[], member: string, elements: Json, mode: number, codec = "") => ({
+    ...{ value: { [member]: elements }, codec: { name: codec, parameters: null } },
+    ...{ compressedSize: "4711", uncompressedSize: "60000", uniqueId: 7 },
+    dimension: sizes.map((size) => ({ size, offset: 0, fullSize: size, binning: 1, reverse: false })),
+    attribute: [{ name: "ColorMode", value: mode, descriptor: "Color mode", sourceType: 0, source: "" }],
+  });
+  const beam = (k: number) =>
+    Array.from({ length: 200 * 150 }, (_, i) => {
+      const [x, y] = [(i % 200) - 100 - 8 * Math.sin(k), Math.floor(i / 200) - 75];
+      return Math.round(3000 * Math.exp(-(x * x) / 900 - (y * y) / 400) + 40 * noise(i + k));
+    });
+  const colours = Array.from({ length: 60 * 40 * 3 }, (_, i) => {
+    const [x, y] = [Math.floor(i / 3) % 60, Math.floor(i / 180)];
+    return [x * 4, y * 6, 128][i % 3]!;
+  });
+  return [
+    structure("SR:ORBIT", 10, table),
+    structure("CAM:BEAM", 10, (k) => image([200, 150], "ushortValue", beam(k), 0)),
+    structure("CAM:COLOUR", 10, () => image([3, 60, 40], "ubyteValue", colours, 2)),
+    structure("CAM:PACKED", 10, () => image([200, 150], "ubyteValue", [1, 2, 3], 0, "jpeg")),
+  ];
+}
+
 /** So many numbers of four units with a sample every ten minutes for two years: alarms now and then, some with a gap. */
 export function yearPvs(count: number): FixturePv[] {
   const period = 600;

@@ -10,7 +10,7 @@ import { floatOf, isoOf, instantOf, type Instant } from "../src/time.ts";
 import type { Cluster } from "../src/manage_cluster.ts";
 import type { Json, Me, Missing, PvState, Right, WireChunk, WireGap } from "../src/api.ts";
 import { exactOf } from "../src/decode.ts";
-import { arrowOf, tableOf } from "./arrow.ts";
+import { arrayBinsOf, arrowOf, tableOf } from "./arrow.ts";
 import { Exports } from "./exports.ts";
 import {
   atCsv,
@@ -517,6 +517,11 @@ export class TestServer {
     if (refusal) throw new Refusal(500, "internal", refusal);
     if (verb === "explain") return send(response, 200, this.explain(pv, rangeOf(url)));
     if (verb === "gaps") return send(response, 200, this.gaps(pv, rangeOf(url)));
+    if (verb === "bins" && pv.type?.endsWith("[]")) {
+      response.writeHead(200, { "Content-Type": "application/vnd.apache.arrow.stream" });
+      response.end(this.arrayBins(pv, url));
+      return;
+    }
     if (verb === "bins") return send(response, 200, this.bins(pv, url));
     if (verb === "samples") return send(response, 200, this.samples(pv, url));
     throw new Refusal(404, "unknown_url", `there is no ${url.pathname}`);
@@ -1205,6 +1210,40 @@ export class TestServer {
     const raw = bins.count.every((count) => count <= 1);
     const before = last ? beforeOf(last) : null;
     return { ...{ pv: pv.name, type: pv.type, metadata: pv.metadata, bins, raw }, before };
+  }
+
+  /** What each element was in each bin, or some neighbouring ones together. */
+  private arrayBins(pv: FixturePv, url: URL): Buffer {
+    const range = rangeOf(url);
+    const count = Number(url.searchParams.get("bins") ?? 1000);
+    const most = Number(url.searchParams.get("elements") ?? 65_536);
+    const width = (range.to - range.from) / count;
+    const found = new Map<number, number[][]>();
+    for (const row of this.rows(pv, range, Infinity)) {
+      const bin = Math.min(count - 1, Math.floor((row.t - range.from) / width + 1e-9));
+      found.set(bin, [...(found.get(bin) ?? []), row.value as number[]]);
+    }
+    const bins = [...found].map(([bin, arrays]) => {
+      const length = Math.max(...arrays.map((array) => array.length));
+      let each = 1;
+      while (Math.ceil(length / each) > most) each *= 2;
+      const rows = Array.from({ length: Math.ceil(length / each) }, (_, row) =>
+        arrays.flatMap((array) => array.slice(row * each, (row + 1) * each)),
+      );
+      const of = (number: (numbers: number[], row: number) => number) => rows.map(number);
+      return {
+        ...{ start: of(() => range.from + bin * width), end: of(() => range.from + (bin + 1) * width) },
+        ...{ arrays: of(() => arrays.length), severity: of(() => 0) },
+        ...{
+          element: of((_, row) => row * each),
+          elements: of((_, row) => Math.min(each, length - row * each)),
+        },
+        ...{ count: of((numbers) => numbers.length), min: of((numbers) => Math.min(...numbers)) },
+        max: of((numbers) => Math.max(...numbers)),
+        mean: of((numbers) => numbers.reduce((sum, number) => sum + number, 0) / numbers.length),
+      };
+    });
+    return arrayBinsOf(bins);
   }
 
   private binned(pv: FixturePv, range: Range, n: number): ReturnType<typeof emptyBins> {

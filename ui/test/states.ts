@@ -2,7 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { loaded } from "./loaded.ts";
-import { mixedPvs } from "./pvs.ts";
+import { mixedPvs, structurePvs } from "./pvs.ts";
 import { somebody, threeNodes, type TestServer } from "./server.ts";
 
 const CALM = "from=2026-11-20T10:00:00Z&to=2026-11-20T10:20:00Z&zone=utc";
@@ -288,6 +288,24 @@ export const STATES: State[] = [
     show: (page, _, base) => wall(page, base),
   },
   { name: "heat", ...DESK, theme: "light", show: (page, _, base) => heat(page, base) },
+  { name: "table", ...DESK, theme: "light", show: (page, server, base) => table(page, server, base) },
+  {
+    ...{ name: "table-phone", width: 390, height: 844, theme: "dark" },
+    show: (page, server, base) => table(page, server, base),
+  },
+  {
+    ...{ name: "image", ...DESK, theme: "dark" },
+    show: (page, server, base) => structures(page, server, `${base}?pv=SR:CURRENT&pv=CAM:BEAM&${TEN}`),
+  },
+  {
+    ...{ name: "image-phone", width: 390, height: 844, theme: "light" },
+    show: (page, server, base) => structures(page, server, `${base}?pv=CAM:BEAM&${TEN}`),
+  },
+  {
+    ...{ name: "images", ...DESK, theme: "light" },
+    show: (page, server, base) =>
+      structures(page, server, `${base}?pv=CAM:COLOUR&pv=CAM:PACKED&pv=BPM:WAVE&${TEN}`),
+  },
   {
     ...{ name: "phone", width: 360, height: 740, theme: "light" },
     show: (page, _, base) => open(page, `${base}?pv=SR:CURRENT&pv=LAB:TEMP1&pv=SR:MODE&${HOUR}`),
@@ -321,11 +339,28 @@ async function wall(page: Page, base: string): Promise<void> {
   await page.locator(".wall-sentence").getByText("not recorded since").waitFor();
 }
 
+const TEN = `${HOUR}&at=2026-11-20T10:10:00Z`;
+
+/** Tables and images. */
+async function structures(page: Page, server: TestServer, url: string): Promise<void> {
+  server.pvs.push(...structurePvs());
+  await open(page, url);
+  const unfold = page.locator(".unfold:visible");
+  if ((await unfold.count()) > 0) await unfold.first().click();
+  await page.locator(".nt-image canvas:visible, .nt-table tbody tr").first().waitFor();
+}
+
+async function table(page: Page, server: TestServer, base: string): Promise<void> {
+  await structures(page, server, `${base}?pv=SR:ORBIT&${TEN}`);
+  await page.getByLabel("Column", { exact: true }).selectOption({ label: "X" });
+  await page.getByLabel("against").selectOption({ label: "Position" });
+}
+
 /** A waveform over an hour. */
 async function heat(page: Page, base: string): Promise<void> {
   await open(page, `${base}?pv=BPM:WAVE&${HOUR}&at=2026-11-20T10:10:00Z`);
   await page.getByRole("button", { name: "Over time" }).click();
-  await page.getByText("waveforms, at moments evenly apart").waitFor();
+  await page.getByText("None is left out.").waitFor();
 }
 
 /** Somebody has written notes and saved views. */

@@ -10,7 +10,7 @@ const ROOT = new URL("..", import.meta.url).pathname;
 /** What looks like a text and is none, by its file; of all files where that is `*`. */
 const NO_TEXTS: [file: string, like: RegExp, why: string][] = [
   ["*", /sans-serif$/, "fonts of the canvas"],
-  ["*", /^(translate|rgb|minmax)\(/, "places and colours"],
+  ["*", /^(translate|rgb|minmax|linear-gradient)\(/, "places and colours"],
   ["condition.ts", /^\$ (while|for >=|<=|>=|[<>=!]+) \$$|^severity\(/, "the language of conditions"],
   ["condition.ts", /^ and $/, "the language of conditions"],
   ["drawer_panel.ts", /^shift\(/, "the language of formulas"],

@@ -9,12 +9,24 @@ export const waveWords = {
   over: "Over time",
   reference: "Take as reference",
   against: (time: string) => `Δ to ${time}`,
-  slider: "Which of the waveforms",
-  loading: (asked: number, all: number) => `${asked} of ${all} moments are looked at …`,
-  columns: (count: number) =>
-    count === 0
-      ? "No waveform in this range."
-      : `${count} waveforms, at moments evenly apart; others may lie between them: zoom in to see each.`,
+  slider: "Which moment of the range",
+  sides: "What of the waveforms of a bin is shown",
+  side: {
+    furthest: "Furthest from the mean",
+    max: "Largest",
+    min: "Smallest",
+    mean: "Mean",
+  },
+  loading: (percent: number) => `${percent} % of the range is read …`,
+  none: "No waveform in this range.",
+  eachOf: (count: number) =>
+    count === 1 ? "The one waveform of this range." : `Each of ${count} waveforms.`,
+  binned: (count: number, width: string, each: number) =>
+    `of each element, ${count.toLocaleString("en")} waveforms in bins of ${width}` +
+    (each > 1 ? `, ${each} neighbouring elements in a row` : "") +
+    ". None is left out. Double click zooms in.",
+  pointed: (elements: string, value: string, from: string, to: string) =>
+    `[${elements}] ${value}, ${from}${to === "" ? "" : ` to ${to}`}`,
   heatLabel: (name: string, from: string, to: string) =>
     `${name} from ${from} to ${to}, its elements by colour`,
   chartLabel: (name: string, elements: number) =>
