@@ -148,7 +148,8 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
     Ok(())
 }
 
-fn service(config: &web::Config, behind: Behind) -> Service {
+/// What can be asked and ordered of all nodes.
+fn service(config: &web::Config, behind: Behind) -> Arc<Service> {
     Service::new(behind, config.policies.clone(), config.appliance.identity.clone())
 }
 
