@@ -8,25 +8,35 @@ use shared::Shared;
 use super::apart::Apart;
 use crate::{config::SharedConfig, failure::Failure};
 
-/// A node waits so long for an answer before it tries again: others take its shards if it says nothing for long.
-pub(super) const OF_A_NODE: Duration = Duration::from_secs(2);
-/// The same of a command, which has time.
-pub(super) const OF_A_COMMAND: Duration = Duration::from_secs(20);
+/// How much time whoever asks the store has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// So long an answer is waited for.
+    answer: Duration,
+    /// So long a read that is not answered is made again.
+    again: Duration,
+}
 
-/// Reaches the store. An answer is waited for so long.
+/// A node says itself what it does next: others take its shards if it says nothing for long.
+pub(super) const OF_A_NODE: Patience = Patience { answer: Duration::from_secs(2), again: Duration::ZERO };
+/// A command has time.
+pub(super) const OF_A_COMMAND: Patience = Patience { answer: Duration::from_secs(20), again: Duration::from_secs(60) };
+
+/// Reaches the store.
 #[cfg_attr(not(any(feature = "s3", feature = "cql")), expect(unused_variables, reason = "there is none"))]
-pub(super) fn open(config: SharedConfig, timeout: Duration) -> Result<Arc<dyn Shared>, Failure> {
+pub(super) fn open(config: SharedConfig, patience: Patience) -> Result<Arc<dyn Shared>, Failure> {
+    let Patience { answer: timeout, again } = patience;
     match config {
         #[cfg(feature = "s3")]
         SharedConfig::S3 { endpoint, region, bucket, folder, access_key, secret_key } => {
             let config = s3::Config { endpoint, region, bucket, folder, access_key, secret_key, timeout };
-            Ok(Arc::new(Apart::new(s3::S3::open(config)?)))
+            Ok(Arc::new(Apart::new(s3::S3::open(config)?, again)))
         }
         #[cfg(feature = "cql")]
         SharedConfig::Cql { nodes, keyspace, replication, user, tls } => {
             let tls = tls.map(|of| cql::Tls { authorities: of.authorities, name: of.name, client: of.client });
             let config = cql::Config { nodes, keyspace, replication, user, tls, timeout };
-            Ok(Arc::new(Apart::new(cql::Cql::open(config)?)))
+            Ok(Arc::new(Apart::new(cql::Cql::open(config)?, again)))
         }
         #[cfg(not(feature = "s3"))]
         SharedConfig::S3 { .. } => Err(left_out("S3", "s3")),
