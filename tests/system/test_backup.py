@@ -166,7 +166,8 @@ def test_the_archiver_knows_how_old_its_last_backup_is_and_what_it_keeps(
     assert "1 by short" in said.stdout and "3660 d" in said.stdout and "DAMAGED" in said.stdout, said.stdout
     # An archive that cannot be written to is backed up all the same.
     server.terminate()
-    (server.data / "backups").unlink()
+    (told_in,) = server.data.glob("backups-*")
+    told_in.unlink()
     (server.data / "backups.part").mkdir()
     last = back_up(server, copy)
     assert last.returncode == DAMAGED and "does not know of this backup" in last.stderr, last.stderr
