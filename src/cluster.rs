@@ -8,7 +8,7 @@
 //!                                           └─► another node
 //! ```
 
-#[cfg(any(feature = "s3", feature = "cql"))]
+#[cfg(any(feature = "s3", feature = "cql", test))]
 mod apart;
 mod backend;
 mod folder;

@@ -16,7 +16,7 @@ use sample::Timestamp;
 use crate::{
     Error,
     catalog::copy,
-    disk::{Disk, RealDisk},
+    disk::{Disk, Objects, RealDisk},
 };
 
 /// With what its key begins; behind it stand the nanoseconds of the backup.
