@@ -89,7 +89,7 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
 
     let data = config.store.folder.clone();
     folder::is_of_this(&data, &identity(&*counted)?, &cluster)?;
-    let cached = Arc::new(Cached::new(counted.clone(), &data.join(CACHE), cluster.cache_bytes_max)?);
+    let cached = cached(&counted, &data, cluster.cache_bytes_max); // here ↔ shared store
     let shared: Arc<dyn Shared> = cached.clone();
     let folders = Arc::new(Folders::find(&data)?);
     let links = Arc::new(Links::new(listener.key.clone(), run));
@@ -282,6 +282,14 @@ fn joined(cluster: &ClusterConfig) -> Result<Arc<Counted>, Failure> {
     let shared = Counted::new(backend::open(cluster.shared.clone(), backend::OF_A_NODE)?);
     join(&shared, cluster)?;
     Ok(Arc::new(shared))
+}
+
+/// The shared store with what was read of it in the folder of the node, or without, where nothing can lie there: it records all the same.
+fn cached(shared: &Arc<Counted>, data: &Path, bytes_max: u64) -> Arc<Cached> {
+    Arc::new(Cached::new(shared.clone(), &data.join(CACHE), bytes_max).unwrap_or_else(|error| {
+        tracing::warn!("what is read of the shared store is fetched again each time: {error}");
+        Cached::without(shared.clone())
+    }))
 }
 
 /// Says to the shared store which cluster this is, or hears which one it has.

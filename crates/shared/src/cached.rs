@@ -93,11 +93,12 @@ impl Kept {
         Some(*piece)
     }
 
-    fn take_out(&mut self, number: u128) {
-        if let Some(piece) = self.files.remove(&number) {
-            self.used.remove(&piece.used);
-            self.bytes -= piece.len;
-        }
+    /// Whether it was there.
+    fn take_out(&mut self, number: u128) -> bool {
+        let Some(piece) = self.files.remove(&number) else { return false };
+        self.used.remove(&piece.used);
+        self.bytes -= piece.len;
+        true
     }
 
     /// Takes out what was not used for longest until no more than so much is left.
@@ -120,18 +121,22 @@ impl Cached {
             let doing = format!("look into the folder {} for what was read of the shared store", folder.display());
             Error::Local { doing, source }
         })?;
-        let mut kept = Kept::default();
-        found.into_iter().for_each(|(number, len)| kept.put(number, len, false));
-        let cached = Cached {
-            shared,
-            folder: folder.to_owned(),
-            bytes_max,
-            kept: Mutex::new(kept),
-            found: AtomicU64::new(0),
-            fetched: AtomicU64::new(0),
-        };
+        let cached = Cached { folder: folder.to_owned(), bytes_max, ..Cached::without(shared) };
+        found.into_iter().for_each(|(number, len)| cached.kept().put(number, len, false));
         cached.leave_free(free(folder));
         Ok(cached)
+    }
+
+    /// Of a store of which nothing is kept.
+    pub fn without(shared: Arc<dyn Shared>) -> Cached {
+        Cached {
+            shared,
+            folder: PathBuf::new(),
+            bytes_max: 0,
+            kept: Mutex::default(),
+            found: AtomicU64::new(0),
+            fetched: AtomicU64::new(0),
+        }
     }
 
     /// What lies in the folder, and how it serves.
@@ -165,8 +170,10 @@ impl Cached {
     }
 
     fn remove_piece(&self, number: u128) {
-        self.kept().take_out(number);
-        self.remove_file(number);
+        let was_there = self.kept().take_out(number);
+        if was_there {
+            self.remove_file(number);
+        }
     }
 
     /// What of a piece lies here; none if it does not, or is not what it was.
@@ -462,8 +469,12 @@ mod tests {
         assert_eq!(cached.usage().bytes, 100);
         let smaller = Cached::new(counted.clone(), &folder.0, 0).unwrap();
         assert_eq!((here(), smaller.usage().bytes), (vec![], 0));
-        smaller.get(&key(7), 0..1).unwrap();
-        assert_eq!(here(), []);
+        let without = Cached::without(counted.clone());
+        for none in [smaller, without] {
+            assert_eq!(none.get(&key(7), 0..1).unwrap().unwrap(), [7]);
+            none.doubt(&key(7));
+            assert_eq!((here(), none.usage().bytes), (vec![], 0));
+        }
     }
 
     #[test]
