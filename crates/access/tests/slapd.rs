@@ -152,16 +152,22 @@ impl Server {
         };
         let added = program("slapadd").arg("-l").arg(folder.path().join("people.ldif")).output().unwrap();
         assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
-        let (plain, tls) = (free_port(), free_port());
-        let urls = format!("ldap://127.0.0.1:{plain} ldaps://127.0.0.1:{tls}");
-        let child = program("slapd").args(["-d", "0", "-h", &urls]).stderr(Stdio::null()).spawn().unwrap();
-        let server = Server { folder, child, plain, tls };
         let deadline = Instant::now() + Duration::from_secs(30);
-        while TcpStream::connect(("127.0.0.1", tls)).is_err() {
-            assert!(Instant::now() < deadline, "slapd does not answer");
-            thread::sleep(Duration::from_millis(20));
+        loop {
+            let (plain, tls) = (free_port(), free_port());
+            let urls = format!("ldap://127.0.0.1:{plain} ldaps://127.0.0.1:{tls}");
+            let mut child = program("slapd").args(["-d", "0", "-h", &urls]).stderr(Stdio::null()).spawn().unwrap();
+            let is_open = |port: u16| TcpStream::connect(("127.0.0.1", port)).is_ok();
+            // Where another test has got one of its ports meanwhile, it ends.
+            while child.try_wait().unwrap().is_none() {
+                if is_open(plain) && is_open(tls) {
+                    return Some(Server { folder, child, plain, tls });
+                }
+                assert!(Instant::now() < deadline, "slapd does not answer");
+                thread::sleep(Duration::from_millis(20));
+            }
+            assert!(Instant::now() < deadline, "slapd does not start");
         }
-        Some(server)
     }
 
     fn access(&self, ldap: &str) -> Access {

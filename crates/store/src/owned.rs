@@ -210,6 +210,11 @@ impl Owned {
         self.holds_flushes() || !matches!(self.outbox.standing(), OwnerStanding::Owning)
     }
 
+    /// Segments that lie in the shared store alone, by their keys.
+    pub(crate) fn far(&self) -> &Arc<HashMap<String, Object>> {
+        &self.far
+    }
+
     /// Whether a segment lies in the shared store alone, as an epoch before has written it.
     pub(crate) fn is_far(&self, key: &str) -> bool {
         self.far.contains_key(key)

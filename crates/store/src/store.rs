@@ -163,7 +163,8 @@ impl Store {
 
     /// Lets the threads of an engine run; its archive has that number.
     fn start(engine: Engine, archive: u64) -> Result<Store, Error> {
-        let settled = engine.home.settle(archive);
+        let far = engine.owned.as_ref().map(|owned| owned.far().clone()).unwrap_or_default();
+        let settled = engine.home.settle(archive, far);
         settled.map_err(|source| Error::Io {
             doing: "look for",
             path: engine.config.folder.display().to_string(),

@@ -28,6 +28,7 @@ use crate::{
     places::{locks, mark},
 };
 use archive::Room;
+use shared::Object;
 
 /// A catalogue that is not in the right state is read again after so long, unless it is replaced before.
 const READ_AGAIN: Duration = Duration::from_secs(10);
@@ -59,6 +60,8 @@ pub(crate) struct Home {
     folder: String,
     /// Known when the archive is open; before, nothing is looked at.
     archive: OnceLock<u64>,
+    /// Segments that the catalogue names, and that lie in the store that the nodes of a cluster share.
+    far: OnceLock<Arc<HashMap<String, Object>>>,
     /// Held while something of `WATCHED` is replaced or looked at.
     looking: Mutex<Known>,
     away: Mutex<Option<Away>>,
@@ -66,11 +69,13 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn new(disk: Arc<dyn Disk>, folder: String) -> Home {
-        Home { disk, folder, archive: OnceLock::new(), looking: Mutex::default(), away: Mutex::default() }
+        let (archive, far) = (OnceLock::new(), OnceLock::new());
+        Home { disk, folder, archive, far, looking: Mutex::default(), away: Mutex::default() }
     }
 
-    /// From now on it is looked at. The archive has this number.
-    pub(crate) fn settle(&self, archive: u64) -> io::Result<()> {
+    /// From now on it is looked at. The archive has this number, and some of its segments may lie elsewhere.
+    pub(crate) fn settle(&self, archive: u64, far: Arc<HashMap<String, Object>>) -> io::Result<()> {
+        self.far.get_or_init(|| far);
         let mut known = self.looking();
         for key in WATCHED {
             known.files.insert(key, self.disk.identity(key, Found::Within)?);
@@ -199,7 +204,7 @@ impl Home {
             return Err(reason);
         }
         locks::take(&*there, &self.folder, None).map_err(|error| error.to_string())?;
-        let looked = has_all(&*there, changes);
+        let looked = has_all(&*there, changes, |key| self.far.get().is_some_and(|far| far.contains_key(key)));
         let identity = there.identity("", Found::Within);
         locks::give_back(&*there);
         looked?;
@@ -223,10 +228,10 @@ fn has_state(disk: &dyn Disk, changes: [u64; 2]) -> Result<Copy, String> {
         .to_owned())
 }
 
-/// Whether a folder holds all that the catalogue in that state names.
-fn has_all(disk: &dyn Disk, changes: [u64; 2]) -> Result<(), String> {
+/// Whether a folder holds all that the catalogue in that state names, but for what lies elsewhere.
+fn has_all(disk: &dyn Disk, changes: [u64; 2], is_far: impl Fn(&str) -> bool) -> Result<(), String> {
     let copy = has_state(disk, changes)?;
-    let near = copy.segments.iter().filter(|segment| segment.place.is_none());
+    let near = copy.segments.iter().filter(|segment| segment.place.is_none() && !is_far(&segment.key));
     match near.into_iter().find(|segment| disk.len(&segment.key).ok() != Some(segment.bytes)) {
         Some(missing) => Err(format!("{} is missing in it, or not whole", missing.key)),
         None => disk.list(format::FOLDER).map(drop).map_err(|error| format!("its log is missing: {error}")),

@@ -9,7 +9,7 @@ use shared::{
     Created, Owner, OwnerStanding, Seq, Settings, Shard, Shared,
     twin::{FaultRates, Link, Memory, Net, Seed},
 };
-use store::{Closed, Config, Durable, Error, Follower, LogFrames, Shipping, Store};
+use store::{Closed, Config, Durable, Error, Follower, LogFrames, Shipping, Store, disk::RealDisk};
 
 use crate::{
     common::{append, at, by, name, read, register, sample, settings, wait_until},
@@ -284,6 +284,38 @@ fn segments_of_epochs_before_are_merged_with_those_of_this_one() {
     let third = cluster.open((after + 2) * LATER);
     third.store.replay().unwrap();
     assert_eq!(read(&third.store, pv, TimeRange::ALL), values(0..after));
+    drop(node);
+}
+
+#[test]
+fn a_copy_in_the_place_of_the_folder_serves_though_older_segments_lie_elsewhere() {
+    let (cluster, node, pv) = begun();
+    let node = node.shipped();
+    let above = tempfile::tempdir().unwrap();
+    let [data, moved] = ["data", "moved"].map(|name| above.path().join(name));
+    let link = cluster.net.link(FaultRates::default(), Seed::new(0), None);
+    let owner = Owner::take(link, Shard::new(3, 'a').unwrap(), "node", 1, 1, SETTINGS).unwrap();
+    let config = Config { reserve_bytes: 0, folder: data.clone(), ..config() };
+    let store = Store::open_shard(Arc::new(RealDisk::new(&data)), config, owner, BY_HAND, at(2 * LATER)).unwrap();
+    store.replay().unwrap();
+    let is_synced = |count: u64| store.shard().unwrap().synced == count;
+    wait_until("it is synced", || is_synced(20));
+    let copied = std::process::Command::new("cp").arg("-a").args([&data, &moved]).status().unwrap();
+    assert!(copied.success());
+    std::fs::remove_dir_all(&data).unwrap();
+    append(&store, pv, &values(20..25)).unwrap();
+    wait_until("it is told", || {
+        store.tick(at(2 * LATER + 1));
+        store.reader().health().problems.iter().any(|problem| problem.contains("nothing is written"))
+    });
+    let put_back = std::process::Command::new("cp").arg("-a").args([&moved, &data]).status().unwrap();
+    assert!(put_back.success());
+    wait_until("it goes on in the copy", || {
+        store.tick(at(2 * LATER + 2));
+        is_synced(25)
+    });
+    assert_eq!(store.reader().health().problems, [] as [String; 0]);
+    assert_eq!(read(&store, pv, TimeRange::ALL), values(0..25));
     drop(node);
 }
 
