@@ -351,8 +351,12 @@ function remembered(path: string): string {
   return new URL("login", location.href).pathname;
 }
 
-/** Goes there, also where that is this page. */
+let isLeaving = false;
+
+/** Goes there, also where that is this page. Whoever hears a second time who asks, before the browser has left, is on the way already. */
 function leave(path: string): void {
+  if (isLeaving) return;
+  isLeaving = true;
   sessionStorage.removeItem(REMEMBERED);
   if (path === location.pathname + location.search + location.hash) location.reload();
   else location.replace(path);
