@@ -137,8 +137,8 @@ def test_an_archive_that_was_begun_anew_does_not_empty_its_backup(server: Pvark,
 def test_the_archiver_knows_how_old_its_last_backup_is_and_what_it_keeps(
     start_pvark: Callable[..., Pvark], tmp_path: Path
 ) -> None:
-    rules = '[retention]\nkeep = "10y"\nrules = [{ pvs = "TEST:*", keep = "90d" }]\n'
-    policy = '[[policy]]\nname = "short"\nmatch = ["B:*"]\nkeep = "30d"\n'
+    rules = 'retention = { keep = "10y", rules = [{ pvs = "TEST:*", keep = "90d" }] }\n'
+    policy = 'policy = [{ name = "short", match = ["B:*"], keep = "30d" }]\n'
     server = start_pvark(more=policy + rules)
     server.archive.add(f"ca://{PV}")
     take(server, 2021)

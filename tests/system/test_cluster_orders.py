@@ -242,6 +242,12 @@ def slow(at: Elsewhere) -> None:
     assert isinstance(at.done("GET", "/api/v1/slow")["slow"], list)
 
 
+def upkeep(at: Elsewhere) -> None:
+    """How long what is kept is the same at every node; backups of one folder are none of a cluster."""
+    told = at.done("GET", "/api/v1/upkeep")
+    assert [rule["of"] for rule in told["retention"]] == ["others"], told
+
+
 def tokens(at: Elsewhere) -> None:
     made = at.done("POST", "/api/v1/tokens", {"name": f"t{next(at.numbers)}", "right": "read", "expires": "1d"})
     assert made["id"] in [of["id"] for of in at.done("GET", "/api/v1/tokens")]
@@ -336,6 +342,7 @@ ORDERS: dict[str, Callable[[Elsewhere], Any]] = {
     "POST /api/v1/cluster/raise": to_nodes,
     "POST /api/v1/names": names,
     "GET /api/v1/slow": slow,
+    "GET /api/v1/upkeep": upkeep,
     "GET /api/v1/tokens": tokens,
     "POST /api/v1/tokens": tokens,
     "DELETE /api/v1/tokens/{id}": tokens,

@@ -24,7 +24,7 @@ try {
     `${base}?pv=P:table&pv=P:image&pv=${encodeURIComponent("P:d:array")}&from=${from}&to=${to}&at=${at}&zone=utc`,
   );
   const table = page.locator('.waveform[aria-label="P:table"] .nt-table');
-  await table.getByText("Rows 0 to 1 of 2").waitFor();
+  await table.locator("td").last().waitFor();
   assert.deepEqual(await table.locator("thead th").allInnerTexts(), ["Row", "name", "value"]);
   assert.deepEqual(await table.locator("td").allInnerTexts(), ["a", "1.5", "b", "-2.5"]);
   assert.match(

@@ -39,7 +39,13 @@ pub(crate) fn show(call: &Call) -> Answer {
     let last = call.ask.last_before(&series, range.t1)?;
     let announced = newest.as_ref().and_then(|(_, metadata)| metadata.value_type).filter(|_| series.field.is_none());
     let value_type = last.map(|sample| sample.value.value_type()).or(announced);
-    if let Some(value_type) = value_type.filter(|value_type| value_type.is_numeric_array()) {
+    // Of arrays that came later only, there are bins of arrays before, too: empty ones.
+    let later = match value_type {
+        None if series.field.is_none() => call.ask.metadata_at_end(entry.id, TimeRange::ALL)?,
+        _ => None,
+    };
+    let of_array = value_type.or(later.and_then(|(_, metadata)| metadata.value_type));
+    if let Some(value_type) = of_array.filter(|value_type| value_type.is_numeric_array()) {
         return of_arrays(call, &Asked { entry, series, range, cut, value_type, newest }, format);
     }
     refuse_what_is_no_number(&entry, value_type)?;
