@@ -209,8 +209,7 @@ mod tests {
         let node = Node::new(board.clone(), shared.clone(), Beat::default(), leaving.clone());
         let answers = Arc::new(Answers::new(board.clone(), Arc::new(Unwilling), leaving.clone()));
         let shared = Arc::new(Counted::new(shared.clone()));
-        let folder = tempfile::tempdir().unwrap();
-        let cached = Arc::new(Cached::new(shared.clone(), folder.path(), 0).unwrap());
+        let cached = Arc::new(Cached::without(shared.clone()));
         Running { node, operator: NodeOperator::new(board.clone(), answers, shared, cached), board, leaving }
     }
 

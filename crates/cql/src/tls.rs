@@ -125,7 +125,7 @@ impl ServerCertVerifier for OfOneName {
 struct Shown {
     provider: Arc<CryptoProvider>,
     files: (PathBuf, PathBuf),
-    /// What was read last: it is shown on where files cannot be read, or do not belong together as they are being replaced.
+    /// The newest pair that could be read. It is shown while the files cannot be read, or do not fit together because they are being replaced.
     newest: Mutex<Arc<CertifiedKey>>,
 }
 

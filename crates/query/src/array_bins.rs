@@ -20,7 +20,7 @@ use crate::{
     tally::{CompensatedSum, Tally},
 };
 
-/// So many bins are made at the same time at most.
+/// The most bins that are made at the same time.
 pub const ARRAY_BINS_AT_ONCE: usize = 4;
 /// That many elements of a bin take some ten milliseconds to read: the bins behind it are worth a thread each.
 const ELEMENTS_A_THREAD: usize = 1 << 20;
@@ -90,7 +90,7 @@ impl ArrayBins {
         ArrayBins { query, series, samples, edges, next, rows_max, made, is_together, waiting, damage, ended, is_gone }
     }
 
-    /// The same for somebody who may go: a bin of many arrays is given up then.
+    /// The same for a client that may leave: a bin of many arrays is given up then.
     #[must_use]
     pub fn while_wanted(self, is_gone: impl Fn() -> bool + Send + Sync + 'static) -> ArrayBins {
         ArrayBins { is_gone: Arc::new(is_gone), ..self }
@@ -101,7 +101,7 @@ impl ArrayBins {
         &self.damage
     }
 
-    /// What comes next, if it begins before `t1`.
+    /// The next batch and the row in it to go on from, if that row lies before `t1`.
     fn next_before(&mut self, t1: Timestamp) -> Result<Option<(Batch, usize)>, Error> {
         while self.waiting.is_none() {
             if (self.is_gone)() {

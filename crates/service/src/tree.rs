@@ -13,7 +13,7 @@ use crate::{
     refusal::{Code, Refusal, shortened},
 };
 
-/// So many names are looked at one by one until it is asked whether somebody waits for them.
+/// How many names are checked before the search asks whether its client is still there.
 const LOOK_NAMES: usize = 1024;
 /// What a child takes, with the longest of names.
 const CHILD_BYTES: usize = 320;

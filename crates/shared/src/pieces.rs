@@ -158,7 +158,7 @@ pub fn read_at(shared: &dyn Shared, shard: &Shard, object: &Object, at: u64, byt
     Ok(())
 }
 
-/// What was read of an object is not what it should be: it is not to come from a cache the next time.
+/// Tells the shared store that a reader found an object damaged: no cache answers for it the next time.
 pub fn doubt(shared: &dyn Shared, shard: &Shard, object: &Object) {
     object.pieces(shard).for_each(|key| shared.doubt(&key));
 }

@@ -99,7 +99,7 @@ pub trait Shared: fmt::Debug + Send + Sync + 'static {
         Ok(Vec::new())
     }
 
-    /// What was read of an object is not what it should be: where that came from a cache, it is to be fetched anew.
+    /// A reader found an object damaged: a cache that holds a copy of it drops the copy.
     fn doubt(&self, _key: &str) {}
 }
 
