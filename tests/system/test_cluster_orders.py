@@ -243,8 +243,12 @@ def slow(at: Elsewhere) -> None:
 
 
 def upkeep(at: Elsewhere) -> None:
-    """Of a cluster as a whole nothing is told: what is kept is said by each shard, and backups lie beside the nodes."""
-    assert at.done("GET", "/api/v1/upkeep") == {"retention": [], "backups": []}
+    """How long what is kept is known of all nodes; backups lie beside the nodes, and nobody tells them."""
+    of = {"name": at.name(), "keep_seconds": 9 * 86400}
+    assert [told["status"] for told in at.done("POST", "/api/v1/pvs", {"pvs": [of]})["pvs"]] == ["added"]
+    told = at.done("GET", "/api/v1/upkeep")
+    kept = [(row["of"], row["keep_seconds"]) for row in told["retention"]]
+    assert ("setting", 9 * 86400) in kept and kept[-1] == ("others", None) and told["backups"] == []
 
 
 def tokens(at: Elsewhere) -> None:

@@ -1,8 +1,11 @@
 //! What a node answers to the others: orders about PVs of its shards, how these fare, and what it holds of epochs that have ended.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering::Relaxed},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
 };
 
 use archive::{Action, AddRequest, By, DirectoryError, FieldName, Purge, Purged, PvId, PvName, TokensError};
@@ -16,6 +19,7 @@ use crate::{
     pairs::Pairs,
     rows::{KeptTokenRow, MemoRow, MemoTextRow, PurgedRow, SizeRow, steps_rows},
     seams::{Held, Open},
+    upkeep::{KeptRow, WeekRow},
     wire::{self, AddRow, Answer, ByWire, EachRow, FramesRow, MarkRow, PartRow, Question, StatusRow},
 };
 
@@ -101,6 +105,10 @@ impl Answers {
             Question::Iocs => {
                 let iocs = self.board.open().into_values().flat_map(|open| open.standing.iocs());
                 Answer::Iocs(iocs.map(|ioc| (&ioc).into()).collect())
+            }
+            Question::Retention => Answer::Retention(self.board.kept_here().iter().map(KeptRow::of).collect()),
+            Question::NextToGo(keep) => {
+                Answer::NextToGo(self.board.next_to_go_here(Duration::from_nanos(keep)).as_ref().map(WeekRow::of))
             }
             question => {
                 let shard = self.shard_of(&question).ok_or_else(senseless)?;

@@ -38,6 +38,7 @@ mod standing;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod testing;
+mod upkeep;
 mod whole;
 mod wire;
 

@@ -8,8 +8,8 @@ use std::{
 };
 
 use archive::{
-    Brief, Connection, Health, Ioc, KeptFor, KeptPvs, Partition, PvId, PvSize, Recorder, Standing, Status, Storage,
-    Totals, Unanswered, Watermark, WeekState, WeekToGo,
+    Brief, Connection, Health, Ioc, KeptFor, Partition, PvId, PvSize, Recorder, Standing, Status, Storage, Totals,
+    Unanswered, Watermark, WeekState, WeekToGo,
     ledger::{Account, Trouble},
 };
 use sample::Timestamp;
@@ -275,25 +275,12 @@ impl Storage for Whole {
         self.asked_of(shard, |open| open.storage.size(local), ask).flatten()
     }
 
-    /// Rules are those of the config file, the same for all shards of a node; PVs with a setting of their own are those that are here.
     fn retention(&self) -> Vec<KeptFor> {
-        let mut own: BTreeMap<Option<Duration>, usize> = BTreeMap::new();
-        let mut rules = Vec::new();
-        for kept in self.board.open().into_values().map(|open| open.storage.retention()) {
-            rules = kept.iter().filter(|kept| !matches!(kept.pvs, KeptPvs::WithSetting(_))).cloned().collect();
-            for KeptFor { pvs, keep } in kept {
-                if let KeptPvs::WithSetting(pvs) = pvs {
-                    *own.entry(keep).or_default() += pvs;
-                }
-            }
-        }
-        let own = own.into_iter().map(|(keep, pvs)| KeptFor { pvs: KeptPvs::WithSetting(pvs), keep });
-        own.chain(rules).collect()
+        self.kept()
     }
 
     fn next_to_go(&self, keep: Duration) -> Option<WeekToGo> {
-        let weeks = self.board.open().into_values().filter_map(|open| open.storage.next_to_go(keep));
-        weeks.min_by_key(|week| week.at)
+        self.next_week(keep)
     }
 }
 

@@ -14,6 +14,7 @@ use self::codes::{FAULTS, place};
 use crate::{
     figures::FiguresRow,
     rows::{DeletionRow, IocRow, KeptTokenRow, MemoRow, MemoTextRow, PurgedRow, SizeRow, StepRow},
+    upkeep::{KeptRow, WeekRow},
 };
 
 pub(crate) use self::{
@@ -127,6 +128,12 @@ pub(crate) enum Question {
     /// Give up what was there of these PVs when that was said, as their shard has it by now.
     #[n(38)]
     GiveUp(#[n(0)] u32, #[n(1)] Vec<u32>, #[n(2)] MarkRow, #[n(3)] ByWire),
+    /// How long what the asked node has open is kept.
+    #[n(39)]
+    Retention,
+    /// The week that it takes away next of what is kept for so many nanoseconds.
+    #[n(40)]
+    NextToGo(#[n(0)] u64),
 }
 
 impl Question {
@@ -147,6 +154,8 @@ impl Question {
                 | Question::Iocs
                 | Question::Mirror(..)
                 | Question::Mark(..)
+                | Question::Retention
+                | Question::NextToGo(..)
         )
     }
 }
@@ -201,6 +210,10 @@ pub(crate) enum Answer {
     Iocs(#[n(0)] Vec<IocRow>),
     #[n(22)]
     Marked(#[n(0)] MarkRow),
+    #[n(23)]
+    Retention(#[n(0)] Vec<KeptRow>),
+    #[n(24)]
+    NextToGo(#[n(0)] Option<WeekRow>),
 }
 
 /// What became of one of several things.
