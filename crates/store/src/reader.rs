@@ -350,7 +350,8 @@ impl Engine {
                 let counters = self.counters.clone();
                 let hidden = deletions.hidden_in(manifest);
                 let (segment, memory) = (segment.clone(), Some(self.memory.clone()));
-                let lookup = Lookup { pv, segment, counters, summaries: summaries.clone(), memory, hidden };
+                let lookup =
+                    Lookup { pv, segment, counters, summaries: summaries.clone(), memory, hidden, is_cold: false };
                 parts.push(Part::segment(lookup, parts.len() as u64));
             }
         }

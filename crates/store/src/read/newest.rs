@@ -191,7 +191,7 @@ impl Search<'_> {
         let hidden = self.hidden.map(|hidden| hidden.hidden_in(&segment.manifest)).unwrap_or_default();
         entries.retain(|entry| !hidden.covers(entry.t0, entry.t1));
         let (memory, summaries) = (None, Summaries::Unread);
-        let lookup = Lookup { pv, segment: segment.clone(), counters, summaries, memory, hidden };
+        let lookup = Lookup { pv, segment: segment.clone(), counters, summaries, memory, hidden, is_cold: false };
         for entry in entries {
             let order = (sequence, entry.offset);
             if !self.may_be_better(entry.t1.min(self.time), order) {

@@ -10,6 +10,7 @@
 use std::{
     ops::Range,
     sync::{Arc, atomic::Ordering::Relaxed},
+    time::{Duration, Instant},
 };
 
 use archive::{FROM_MEMORY_MAX, PvId};
@@ -40,6 +41,9 @@ pub(crate) const ARRAYS_BYTES_MAX: usize = 64 << 10;
 const RUN_BYTES_MAX: usize = 256 << 10;
 /// But of the blocks that come first no more than this, so that nobody waits for bytes that are sent later.
 const RUN_BYTES_FIRST: usize = 64 << 10;
+/// Where a disk or a network has to be waited for, each read costs more than the cache that it pushes out: what 360,000 samples of a
+/// noisy device take is read at once.
+const RUN_BYTES_COLD: usize = 2 << 20;
 
 /// All queries together hold about so much that they have read in advance. Beyond it each reads little at once: a thousand that wait
 /// for clients who do not read would hold gigabytes.
@@ -109,6 +113,8 @@ pub(crate) struct Lookup {
     pub(crate) memory: Option<Arc<Memory>>,
     /// What of it nobody may see: no summary and no level of what overlaps it tells the truth.
     pub(crate) hidden: Hidden,
+    /// Whether what was read of it last did not lie in memory, so that what comes next will not either.
+    pub(crate) is_cold: bool,
 }
 
 /// Which summaries are wanted.
@@ -267,15 +273,17 @@ impl Part {
                 let rows = 0..batch.len();
                 Ok(open(order, batch, rows))
             }
-            Source::Segment(lookup) => {
+            Source::Segment(mut lookup) => {
+                let begun = Instant::now();
                 let record = lookup.segment.record(lookup.pv).map_err(|error| lookup.note(error))?;
+                lookup.is_cold |= begun.elapsed() > FROM_MEMORY_MAX;
                 if let Some(record) = record.filter(|record| overlap(record.t0, record.t1, range)) {
                     self.t0 = record.t0;
                     self.source = Source::Found(lookup, record);
                 }
                 Ok(Step::Looked)
             }
-            Source::Found(lookup, record) => {
+            Source::Found(mut lookup, record) => {
                 match lookup.rows(&record, range) {
                     Some(rows) => self.go_on_with_rows(Box::new(Rows::new(lookup, record, rows))),
                     None => {
@@ -292,7 +300,7 @@ impl Part {
                     return opened.map(|()| Step::Looked);
                 };
                 let offset = blocks.entry().map_or(0, |entry| entry.offset);
-                let batch = blocks.read_next(room.min(RUN_BYTES_MAX), wanted);
+                let batch = blocks.read_next(room.min(RUN_BYTES_COLD), wanted);
                 let window = blocks.window;
                 rows.go_on_with(blocks);
                 self.go_on_with_rows(rows);
@@ -304,7 +312,7 @@ impl Part {
                 let shared = within.start.max(shared.start)..within.end.min(shared.end);
                 Ok(open((self.order, offset, 0), batch, shared))
             }
-            Source::Blocks(blocks) => self.open_block(blocks, range, room.min(RUN_BYTES_MAX), wanted),
+            Source::Blocks(blocks) => self.open_block(blocks, range, room.min(RUN_BYTES_COLD), wanted),
         }
     }
 
@@ -463,6 +471,11 @@ impl Part {
     }
 }
 
+/// The longest that so many bytes take to be read that lie in memory.
+fn allowed(bytes: usize) -> Duration {
+    FROM_MEMORY_MAX * u32::try_from(1 + bytes / RUN_BYTES_FEW).unwrap_or(u32::MAX)
+}
+
 fn open(order: Order, batch: Arc<Batch>, rows: Range<usize>) -> Step {
     if rows.is_empty() { Step::Looked } else { Step::Open(Open { order, batch, next: rows.start, end: rows.end }) }
 }
@@ -478,7 +491,7 @@ impl Lookup {
     }
 
     /// The blocks of the PV that may have samples within the range.
-    fn index(&self, record: &DirectoryRecord, range: TimeRange) -> Result<Listed, Error> {
+    fn index(&mut self, record: &DirectoryRecord, range: TimeRange) -> Result<Listed, Error> {
         let last = if let Summaries::Read(_) = &self.summaries { Table::Summaries } else { Table::Index };
         let serves = |index: &Index| last == Table::Index || index.entries.len() == index.summaries.len();
         let place = self.segment.place(record.pv);
@@ -486,7 +499,9 @@ impl Lookup {
         if let Some(known) = memory.and_then(|memory| memory.indexes.get(place)).filter(|known| serves(known)) {
             return Ok(Listed::of(&known, range));
         }
+        let begun = Instant::now();
         let index = self.read_index(record, last)?;
+        self.is_cold |= begun.elapsed() > allowed(size_of_val(&*index.entries) + size_of_val(&*index.summaries));
         if let Some(memory) = memory
             && index.entries.len() >= REMEMBERED_BLOCKS_MIN
             && serves(&index)
@@ -745,8 +760,8 @@ pub(crate) struct Blocks {
     window: Option<(Timestamp, Timestamp)>,
     /// What was read in advance.
     run: Run,
-    /// So much is read at once the next time.
-    run_bytes_max: usize,
+    /// Whether some were read.
+    is_begun: bool,
 }
 
 /// Bytes of neighbouring blocks.
@@ -780,7 +795,7 @@ impl Blocks {
     fn new(lookup: Lookup, listed: Listed) -> Blocks {
         let mut listed = listed.seen(&lookup.hidden);
         listed.sort();
-        Blocks { lookup, listed, next: 0, window: None, run: Run::default(), run_bytes_max: RUN_BYTES_FIRST }
+        Blocks { lookup, listed, next: 0, window: None, run: Run::default(), is_begun: false }
     }
 
     /// When the wanted samples of a block begin, at the earliest.
@@ -849,7 +864,7 @@ impl Blocks {
 
     /// One field of the next block.
     fn read_next_field(&mut self, path: &str) -> Result<Found, Error> {
-        let found = self.take_next(RUN_BYTES_MAX, &|_, _| true, |segment, pv, entry, bytes| {
+        let found = self.take_next(RUN_BYTES_COLD, &|_, _| true, |segment, pv, entry, bytes| {
             segment.verify_columns(pv, entry, bytes, |columns, _| columns.field(path))
         })?;
         Ok(found.map(|batch| self.lookup.hidden.filter(batch)))
@@ -890,8 +905,12 @@ impl Blocks {
         self.run = Run::default(); // what was read in advance is done with
         let counters = &self.lookup.counters;
         let is_crowded = counters.run_bytes.load(Relaxed) > RUNS_BYTES_MAX;
-        let room = room.min(if is_crowded { RUN_BYTES_FEW } else { self.run_bytes_max });
-        self.run_bytes_max = RUN_BYTES_MAX;
+        let room = room.min(match (is_crowded, self.lookup.is_cold, std::mem::replace(&mut self.is_begun, true)) {
+            (true, ..) => RUN_BYTES_FEW,
+            (false, true, _) => RUN_BYTES_COLD,
+            (false, false, false) => RUN_BYTES_FIRST,
+            (false, false, true) => RUN_BYTES_MAX,
+        });
         let first = self.listed.entries()[index];
         let mut end = first.offset + u64::from(first.len);
         for (index, entry) in self.listed.entries().iter().enumerate().skip(index + 1) {
@@ -904,9 +923,11 @@ impl Blocks {
         if end > first.offset + u64::from(first.len) {
             let len = (end - first.offset) as usize;
             self.run = Run::new(first.offset, len, counters);
+            let begun = Instant::now();
             if self.lookup.segment.read_run(first.offset, len, &mut self.run.bytes).is_err() {
                 self.run.bytes.clear();
             }
+            self.lookup.is_cold = begun.elapsed() > allowed(len);
         }
     }
 }

@@ -228,7 +228,7 @@ impl Engine {
     fn lookup(&self, pv: PvId, source: &Source) -> Lookup {
         let hidden = self.registry().purged_in(pv, &source.segment.manifest);
         let (segment, counters) = (source.segment.clone(), self.counters.clone());
-        Lookup { pv, segment, counters, summaries: Summaries::Unread, memory: None, hidden }
+        Lookup { pv, segment, counters, summaries: Summaries::Unread, memory: None, hidden, is_cold: false }
     }
 
     /// Names what was written and puts it in place of a run: on disk, in the catalogue, for readers.

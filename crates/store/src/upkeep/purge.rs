@@ -190,7 +190,15 @@ impl Engine {
         }
         let (entries, counters) = (segment.index(&record)?, self.counters.clone());
         let summaries = Summaries::Unread;
-        let lookup = Lookup { pv, segment: segment.clone(), counters, summaries, memory: None, hidden: hidden.clone() };
+        let lookup = Lookup {
+            pv,
+            segment: segment.clone(),
+            counters,
+            summaries,
+            memory: None,
+            hidden: hidden.clone(),
+            is_cold: false,
+        };
         let mut whole: Option<Extent> = None;
         for entry in entries.iter().filter(|entry| !hidden.covers(entry.t0, entry.t1)) {
             let mut seen = Some((entry.t0, entry.t1, u64::from(entry.count)));
@@ -269,8 +277,15 @@ impl Engine {
         let counters = self.counters.clone();
         let already = others.hidden_in(manifest);
         let summaries = Summaries::Unread;
-        let lookup =
-            Lookup { pv, segment: segment.clone(), counters, summaries, memory: None, hidden: already.clone() };
+        let lookup = Lookup {
+            pv,
+            segment: segment.clone(),
+            counters,
+            summaries,
+            memory: None,
+            hidden: already.clone(),
+            is_cold: false,
+        };
         let mut size = Size::default();
         for entry in segment.index(&record)?.iter().filter(|entry| hidden.overlaps(entry.t0, entry.t1)) {
             if already.covers(entry.t0, entry.t1) {

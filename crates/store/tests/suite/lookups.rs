@@ -10,6 +10,8 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
+    thread,
+    time::Duration,
 };
 
 use archive::PvId;
@@ -20,16 +22,19 @@ use store::{
     disk::{Disk, Objects, RealDisk},
 };
 
-/// A disk that counts how often segments are read.
+/// A disk that counts how often segments are read. Where this machine is busy, what lies in memory may be taken for what does not, and
+/// fewer reads are made.
 #[derive(Debug)]
 struct Counting {
     disk: RealDisk,
     reads: AtomicU64,
+    /// For so many milliseconds each read has to wait.
+    waits: AtomicU64,
 }
 
 impl Counting {
     fn new(folder: &Path) -> Arc<Counting> {
-        Arc::new(Counting { disk: RealDisk::new(folder), reads: AtomicU64::new(0) })
+        Arc::new(Counting { disk: RealDisk::new(folder), reads: AtomicU64::new(0), waits: AtomicU64::new(0) })
     }
 
     fn reads_of<T>(&self, run: impl FnOnce() -> T) -> (u64, T) {
@@ -46,6 +51,7 @@ impl Objects for Counting {
 
     fn read_at(&self, key: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         self.reads.fetch_add(u64::from(key.ends_with(".seg")), Relaxed);
+        thread::sleep(Duration::from_millis(self.waits.load(Relaxed)));
         self.disk.read_at(key, offset, bytes)
     }
 
@@ -100,6 +106,12 @@ fn walk(from: i64, count: i64) -> Vec<Sample> {
     (from..from + count).map(|i| sample(i * 1000 + i % 7, Value::F64((i * i % 1009) as f64 / 7.0))).collect()
 }
 
+/// A number of which no bit can be guessed.
+fn noise(i: i64) -> f64 {
+    let mixed = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    f64::from_bits((mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 2)
+}
+
 /// One more segment with these samples. Those before it are of other weeks, or of other days, so that nothing is merged.
 fn flush(disk: &Arc<Counting>, facts: &[(PvId, Vec<Sample>)], day: i64) {
     let store = open(disk);
@@ -120,7 +132,8 @@ fn a_query_of_many_blocks_reads_a_segment_a_few_times() {
     flush(&disk, &[(pvs[0], samples[0].clone()), (pvs[1], samples[1].clone()), (pvs[2], samples[2].clone())], 1);
     let store = open(&disk);
     let (first, found) = disk.reads_of(|| read(&store, pvs[1], TimeRange::ALL));
-    assert_eq!((first, found.len()), (5, 40_000), "footer, page, index, the first blocks, all others at once");
+    assert_eq!(found.len(), 40_000);
+    assert!((4..=5).contains(&first), "{first}: footer, page, index, the first blocks, all others at once");
     assert_eq!(found, samples[1]);
     let (again, found) = disk.reads_of(|| read(&store, pvs[0], TimeRange { t0: at(9_000_000), t1: at(33_000_000) }));
     assert_eq!((again, found.len()), (3, 24_000), "the footer is known, and all blocks are few bytes");
@@ -136,17 +149,13 @@ fn those_who_wait_hold_little_that_was_read_in_advance() {
     let store = open(&disk);
     let pv = register(&store, &["A"]).unwrap()[0];
     drop(store);
-    let noise = |i: i64| {
-        let mixed = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        f64::from_bits((mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 2)
-    };
     let samples: Vec<Sample> = (0..250_000).map(|i| sample(i * 1000, Value::F64(noise(i)))).collect();
     flush(&disk, &[(pv, samples.clone())], 1);
     let store = open(&disk);
     let whole = || disk.reads_of(|| read(&store, pv, TimeRange::ALL));
     whole();
     let alone = whole().0;
-    assert!((9..13).contains(&alone), "alone: {alone} reads, of 2 MB in runs");
+    assert!((3..13).contains(&alone), "alone: {alone} reads, of 2 MB in runs");
     let wait = || {
         let mut waiting = store.reader().samples(pv, TimeRange::ALL);
         waiting.by_ref().take(2).for_each(|batch| assert!(batch.is_ok()));
@@ -154,10 +163,30 @@ fn those_who_wait_hold_little_that_was_read_in_advance() {
     };
     let waiting: Vec<_> = (0..24).map(|_| wait()).collect();
     let (reads, found) = whole();
-    assert!(reads > 2 * alone, "{reads} reads of 2 MB in small pieces");
+    assert!(reads > 24, "{reads} reads of 2 MB in small pieces");
     assert!(found == samples);
     drop(waiting);
-    assert_eq!(whole().0, alone, "alone again");
+    assert!(whole().0 < 13, "alone again");
+}
+
+/// Of what lies in memory little is read at once; of a disk or a network that has to be waited for, all that is wanted next.
+#[test]
+fn where_reads_have_to_be_waited_for_few_are_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Counting::new(folder.path());
+    let store = open(&disk);
+    let pv = register(&store, &["A"]).unwrap()[0];
+    drop(store);
+    let samples: Vec<Sample> = (0..200_000).map(|i| sample(i * 1000, Value::F64(noise(i)))).collect();
+    flush(&disk, &[(pv, samples.clone())], 1);
+    let store = open(&disk);
+    disk.waits.store(2, Relaxed);
+    let (reads, found) = disk.reads_of(|| read(&store, pv, TimeRange::ALL));
+    assert_eq!(reads, 4, "footer, page, index, and 1.6 MB of blocks at once");
+    assert!(found == samples);
+    let (reads, found) = disk.reads_of(|| read(&store, pv, TimeRange::ALL));
+    assert_eq!(reads, 2, "the index is remembered");
+    assert!(found == samples);
 }
 
 #[test]
