@@ -904,12 +904,13 @@ impl Blocks {
     fn read_run(&mut self, index: usize, room: usize, wanted: &dyn Fn(&Blocks, usize) -> bool) {
         self.run = Run::default(); // what was read in advance is done with
         let counters = &self.lookup.counters;
-        let is_crowded = counters.run_bytes.load(Relaxed) > RUNS_BYTES_MAX;
-        let room = room.min(match (is_crowded, self.lookup.is_cold, std::mem::replace(&mut self.is_begun, true)) {
-            (true, ..) => RUN_BYTES_FEW,
-            (false, true, _) => RUN_BYTES_COLD,
-            (false, false, false) => RUN_BYTES_FIRST,
-            (false, false, true) => RUN_BYTES_MAX,
+        let left = RUNS_BYTES_MAX.checked_sub(counters.run_bytes.load(Relaxed));
+        let room = room.min(match (left, self.lookup.is_cold, std::mem::replace(&mut self.is_begun, true)) {
+            (None, ..) => RUN_BYTES_FEW,
+            // Others who come are to have some, too.
+            (Some(left), true, _) => (left / 2).clamp(RUN_BYTES_MAX, RUN_BYTES_COLD),
+            (Some(_), false, false) => RUN_BYTES_FIRST,
+            (Some(_), false, true) => RUN_BYTES_MAX,
         });
         let first = self.listed.entries()[index];
         let mut end = first.offset + u64::from(first.len);
