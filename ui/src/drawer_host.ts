@@ -4,6 +4,7 @@ import { byId, h, set } from "./dom.ts";
 import type { Drawer, DrawerActions, DrawerScene } from "./drawer.ts";
 import { TABS, turned, type DrawerState } from "./drawer_state.ts";
 import { bring } from "./later.ts";
+import { mainPart } from "./plotless.ts";
 
 export interface HostActions extends DrawerActions {
   /** Shows the waveforms in its place. */
@@ -18,6 +19,8 @@ export interface Open {
   /** There are waveforms, and they are shown if no analysis is. */
   hasWaves: boolean;
   isWaveOpen: boolean;
+  /** Something else has the room once it is closed. */
+  canClose: boolean;
 }
 
 export class DrawerHost {
@@ -25,7 +28,7 @@ export class DrawerHost {
   private root = byId("analysis");
   private drawer: Drawer | null = null;
   private isLoading = false;
-  private open: Open = { drawer: null, hasWaves: false, isWaveOpen: false };
+  private open: Open = { drawer: null, hasWaves: false, isWaveOpen: false, canClose: true };
   private scene: DrawerScene | null = null;
 
   constructor(private actions: HostActions) {
@@ -40,7 +43,7 @@ export class DrawerHost {
         if (event.key !== "Escape") return;
         event.stopPropagation();
         actions.close();
-        byId("plot").focus();
+        mainPart().focus();
       });
   }
 
@@ -52,7 +55,7 @@ export class DrawerHost {
 
   show(open: Open, scene: DrawerScene): void {
     [this.open, this.scene] = [open, scene];
-    const { drawer, hasWaves, isWaveOpen } = open;
+    const { drawer, hasWaves, isWaveOpen, canClose } = open;
     const hasRows = scene.traces.some((trace) => !trace.hidden && trace.kind !== "array");
     this.tabs.hidden = !drawer && !(hasWaves && isWaveOpen && hasRows);
     this.root.hidden = drawer === null;
@@ -60,7 +63,8 @@ export class DrawerHost {
       for (const button of this.tabs.querySelectorAll<HTMLElement>("[data-tab]")) {
         const { tab } = button.dataset;
         if (tab === "waveforms") button.hidden = !hasWaves;
-        if (tab !== "close") set(button, "aria-pressed", String(tab === (drawer?.tab ?? "waveforms")));
+        if (tab === "close") button.hidden = !canClose;
+        else set(button, "aria-pressed", String(tab === (drawer?.tab ?? "waveforms")));
       }
     if (!drawer) return this.drawer?.rest();
     if (this.drawer) return this.drawer.show(drawer, scene);

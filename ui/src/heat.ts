@@ -32,7 +32,6 @@ export interface HeatActions {
   point(pointed: Pointed | null): void;
 }
 
-const HEIGHT = 190;
 const LEFT = 58;
 const RIGHT = 64;
 const BELOW = 22;
@@ -113,7 +112,7 @@ export class HeatMap {
   private pointedAt({ offsetX, offsetY }: PointerEvent): Pointed | null {
     const column = this.columnAt(offsetX);
     if (!column || offsetX < LEFT || offsetX > this.element.clientWidth - RIGHT) return null;
-    const tall = HEIGHT - TOP - BELOW;
+    const tall = this.element.clientHeight - TOP - BELOW;
     const element = Math.floor(((TOP + tall - offsetY) / tall) * this.longest());
     const row = Math.floor(element / column.each);
     return element >= 0 && row < column.numbers.length ? { column, row } : null;
@@ -130,11 +129,12 @@ export class HeatMap {
     if (!shown || width < 160) return;
     const ratio = devicePixelRatio;
     element.width = Math.round(width * ratio);
-    element.height = Math.round(HEIGHT * ratio);
+    const height = element.clientHeight;
+    element.height = Math.round(height * ratio);
     const context = element.getContext("2d")!;
     context.scale(ratio, ratio);
     const { columns, holes, range, zone, palette } = shown;
-    const box = { left: LEFT, top: TOP, width: width - LEFT - RIGHT, height: HEIGHT - TOP - BELOW };
+    const box = { left: LEFT, top: TOP, width: width - LEFT - RIGHT, height: height - TOP - BELOW };
     const [low, high] = extent(columns);
     const most = this.longest();
     context.fillStyle = palette.track;
@@ -172,7 +172,7 @@ export class HeatMap {
     const labels = timeLabels(ticks, zone);
     context.textAlign = "center";
     ticks.forEach((tick, i) => {
-      context.fillText(labels[i]!.split("\n")[0]!, xOf(tick), HEIGHT - BELOW / 2 + 2);
+      context.fillText(labels[i]!.split("\n")[0]!, xOf(tick), height - BELOW / 2 + 2);
     });
     drawKey(context, box, [low, high], palette);
     if (this.marked !== null && this.marked >= range.from && this.marked <= range.to) {

@@ -10,7 +10,7 @@
 //   drawn             trace, line, rows, panes (which axis), axis, plot, layer (what a pan moves), draw, bands, cut, style, svg
 //   arrays            waves; waveform, wave_chart, heat, array_bins (over time)
 //   structures        nt_table, table_view, pair_chart; nt_image, image_view
-//   nothing to draw   nothing, empty, why
+//   nothing to draw   nothing, empty; why, why_bars; plotless (all of it stands below)
 //   beside the plot   panel, reading, events, exact (when exactly one of them was), strip, between (cursors A and B)
 //   below the plot    drawer_host, drawer_state; drawer, drawer_panel, drawer_xy, drawer_histogram, drawer_fft, relations,
 //                     charts, chart_axes, chart_canvas; drawer_samples, sample_rows, sample_texts

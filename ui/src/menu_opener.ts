@@ -6,6 +6,7 @@ import { bring } from "./later.ts";
 import type { MenuActions, Menus } from "./menus.ts";
 import type { NoteMark } from "./notes.ts";
 import type { Page } from "./page.ts";
+import { mainPart } from "./plotless.ts";
 
 interface At {
   x: number;
@@ -27,20 +28,22 @@ export class MenuOpener {
   }
 
   ofRow(name: string, at: At): void {
-    const from = document.activeElement?.closest("[data-pv]") ? document.activeElement : byId("plot");
+    const from = document.activeElement?.closest("[data-pv]") ? document.activeElement : mainPart();
     this.bringing((menus) => menus.ofRow(name, at, from));
   }
 
   ofNote(mark: NoteMark, at: At): void {
-    this.bringing((menus) => menus.ofNote(mark, at, byId("plot")));
+    this.bringing((menus) => menus.ofNote(mark, at, mainPart()));
   }
 
-  /** Of what has the focus: a row, else the plot at its cursor. */
+  /** Of what has the focus: a row, else the plot at its cursor, or the moment that is shown where there is no plot. */
   ofFocus(): void {
     const page = this.page();
     const row = page.focused;
     const place = row === undefined ? null : page.placeOfRow(row);
     if (row !== undefined && place) return this.ofRow(row, place);
+    const beside = page.besidePlot();
+    if (beside) return this.bringing((menus) => menus.ofMoment(beside.at, beside.trace, beside, mainPart()));
     const at = page.cursorPlace();
     if (at) this.ofPlot(at, byId("plot"));
   }

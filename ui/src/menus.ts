@@ -76,6 +76,12 @@ export class Menus {
     showMenu(asked, at, from);
   }
 
+  /** Of a moment, and of what is shown of it elsewhere than in the plot. */
+  ofMoment(moment: number, trace: Trace, at: { x: number; y: number }, from: Element | null): void {
+    const spot: Spot = { kind: "pane", at: moment, trace, scale: null, gap: null, note: null };
+    showMenu(this.plot(spot, []), at, from);
+  }
+
   ofRow(name: string, at: { x: number; y: number }, from: Element | null): void {
     showMenu({ title: titleOfName(name), entries: this.row(name) }, at, from);
   }

@@ -16,6 +16,7 @@ import { OverviewStrip } from "./strip.ts";
 import { Between } from "./between.ts";
 import { Panel, PANEL_PARTS, type PanelActions } from "./panel.ts";
 import { layoutOf, type ValueScale } from "./panes.ts";
+import { isPlotless, mainPart, setPlotless } from "./plotless.ts";
 import { Plot, type Drawn, type PlotActions, type Scene } from "./plot.ts";
 import { isPressed, onRelease } from "./pressed.ts";
 import type { Shared } from "./share.ts";
@@ -65,6 +66,9 @@ const LIVE_PVS_MAX = 50;
 
 /** A note is pointed at from so many pixels. */
 const NOTE_PIXELS = 6;
+
+/** A menu of what stands below the plot opens so far below its upper edge. */
+const MENU_BELOW = 40;
 
 /** More gaps under the cursor than this are counted. */
 const HINTS_MAX = 6;
@@ -119,6 +123,8 @@ export class Page {
   private askedAt = -Infinity;
   private settleTimer = 0;
   private frame = 0;
+  /** Nothing of the view can be drawn in the plot, which takes no room. */
+  private plotless = false;
   /** What is said where nothing is drawn. */
   private nothing: Said[] = [];
   /** The lines themselves are to be drawn again, not only what follows the cursor. */
@@ -298,8 +304,8 @@ export class Page {
       traces: this.traces,
       layout: scene.layout,
       colour: (trace) => palette.trace(trace.colour).stroke,
-      picture: (ratio) => this.plot.picture(ratio),
-      svg: () => this.plot.svg(),
+      picture: this.plotless ? null : (ratio) => this.plot.picture(ratio),
+      svg: this.plotless ? null : () => this.plot.svg(),
     };
   }
 
@@ -318,7 +324,16 @@ export class Page {
 
   /** What is drawn at a place of the window, for a menu. */
   under(x: number, y: number): Drawn | null {
-    return this.store.view.frame === "whole" ? this.plot.under(x, y) : null;
+    return this.store.view.frame === "whole" && !this.plotless ? this.plot.under(x, y) : null;
+  }
+
+  /** Where there is no plot: what is shown instead, of which moment, and a place for a menu of it. */
+  besidePlot(): { trace: Trace; at: number; x: number; y: number } | null {
+    const trace = this.traces.find((trace) => !trace.hidden && isWave(trace));
+    if (!this.plotless || !trace) return null;
+    const { left, top, width } = byId("under").getBoundingClientRect();
+    const at = this.store.view.pinned ?? this.range().to;
+    return { trace, at, x: left + width / 2, y: top + MENU_BELOW };
   }
 
   noteOfFlag(flag: Element): NoteMark | null {
@@ -343,6 +358,7 @@ export class Page {
 
   /** Moves the cursor by a sample, where the samples themselves are drawn; else by some pixels. */
   moveCursor(by: -1 | 1): void {
+    if (this.plotless) return void this.stepWaveform(by);
     const range = this.range();
     const step = ((range.to - range.from) / this.plot.area.width) * 4;
     const from = this.plot.hover ?? this.store.view.pinned ?? (range.from + range.to) / 2;
@@ -350,6 +366,12 @@ export class Page {
     const at = Math.min(Math.max(sample ?? from + by * step, range.from), range.to);
     this.plot.point(at);
     this.cursorMoved();
+    this.drawNow();
+    this.speak();
+  }
+
+  private async stepWaveform(by: -1 | 1): Promise<void> {
+    await this.waves.step(by);
     this.drawNow();
     this.speak();
   }
@@ -653,6 +675,7 @@ export class Page {
       };
       this.isStale = false;
       if (view.frame === "wall") return this.wall.show(this.scene, this.clock.now());
+      this.giveRoom();
       this.plot.show(this.scene);
     } else {
       this.plot.moved();
@@ -661,6 +684,15 @@ export class Page {
     if (moving && performance.now() - this.panelAt < PANEL_MILLIS / PANEL_PARTS) return;
     this.panelAt = performance.now();
     this.drawBeside(this.scene);
+  }
+
+  /** The plot has room where something can be drawn in it. */
+  private giveRoom(): void {
+    const had = this.plotless;
+    this.plotless = isPlotless(this.traces);
+    // A mouse that was over it does not leave what has gone.
+    if (this.plotless && !had) this.plot.point(null);
+    setPlotless(this.plotless);
   }
 
   /** What stands beside the plot. */
@@ -713,7 +745,7 @@ export class Page {
     const moment = { range, zone: this.store.view.zone, known: this.clock.known(), silent: isSilent };
     const lines = nothingLines(this.traces, moment);
     const nothing = byId("nothing");
-    nothing.hidden = lines.length === 0;
+    nothing.hidden = lines.length === 0 || this.plotless;
     const key = lines.map(({ text }) => text).join("\n");
     this.nothing = lines;
     // The same lines stay the same elements, so that a link keeps the focus.
@@ -728,7 +760,7 @@ export class Page {
     const go = () => {
       const to = this.nothing[nth]?.to;
       if (!to) return;
-      byId("plot").focus();
+      mainPart().focus();
       this.go(to);
     };
     const label = words.showOf(text);
@@ -791,13 +823,14 @@ export class Page {
 
   /** Shows the waveforms, or their names alone. */
   private turnWaveforms(isOpen: boolean): void {
+    if (this.plotless) return;
     this.isDrawerOpen = isOpen;
     this.draw();
   }
 
-  /** Beside lines waveforms are folded at first: the plot needs the height. */
+  /** Beside lines waveforms are folded at first: the plot needs the height. Where there is none nothing does. */
   private get isOpen(): boolean {
-    return this.isDrawerOpen ?? this.scene?.layout.panes.length === 0;
+    return this.plotless || (this.isDrawerOpen ?? this.scene?.layout.panes.length === 0);
   }
 
   private drawWaveforms(at: number | null, range: Range): void {
@@ -818,7 +851,10 @@ export class Page {
   private drawDrawer(at: number | null, range: Range): void {
     const { view } = this.store;
     this.drawer.show(
-      { drawer: this.shownDrawer, hasWaves: this.traces.some(isWave), isWaveOpen: this.isOpen },
+      {
+        ...{ drawer: this.shownDrawer, hasWaves: this.traces.some(isWave), isWaveOpen: this.isOpen },
+        canClose: this.shownDrawer !== null || !this.plotless,
+      },
       {
         ...{ traces: this.traces, range, at, isLive: this.isLive(), now: this.clock.now() },
         ...{ zone: view.zone, palette: this.palette },

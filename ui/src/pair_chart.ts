@@ -4,7 +4,6 @@ import { valueLabels, valueRange, valueTicks } from "./axis.ts";
 import { h } from "./dom.ts";
 import type { Palette } from "./style.ts";
 
-const HEIGHT = 190;
 const LEFT = 58;
 const RIGHT = 16;
 const TOP = 22;
@@ -80,10 +79,10 @@ export class PairChart {
   }
 
   private places() {
-    const width = this.element.clientWidth;
+    const { clientWidth: width, clientHeight: height } = this.element;
     if (!this.shown || width < 80) return null;
     const { x, y } = this.shown;
-    const box = { left: LEFT, top: TOP, width: width - LEFT - RIGHT, height: HEIGHT - TOP - BELOW };
+    const box = { left: LEFT, top: TOP, width: width - LEFT - RIGHT, height: height - TOP - BELOW };
     const [xs, ys] = [rangeOf(x), rangeOf(y)];
     const xOf = (value: number) => box.left + ((value - xs[0]) / (xs[1] - xs[0])) * box.width;
     const yOf = (value: number) => box.top + box.height - ((value - ys[0]) / (ys[1] - ys[0])) * box.height;
@@ -98,7 +97,7 @@ export class PairChart {
     const { box, xs, ys, xOf, yOf } = places;
     const ratio = devicePixelRatio;
     element.width = Math.round(element.clientWidth * ratio);
-    element.height = Math.round(HEIGHT * ratio);
+    element.height = Math.round(element.clientHeight * ratio);
     const context = element.getContext("2d")!;
     context.scale(ratio, ratio);
     context.font = "11px system-ui, sans-serif";
@@ -117,7 +116,7 @@ export class PairChart {
     const columnLabels = valueLabels(columns);
     columns.forEach((tick, i) => {
       line(context, xOf(tick), box.top, xOf(tick), box.top + box.height);
-      context.fillText(columnLabels[i]!.replace(/^-/, "−"), xOf(tick), HEIGHT - BELOW / 2 + 2);
+      context.fillText(columnLabels[i]!.replace(/^-/, "−"), xOf(tick), element.clientHeight - BELOW / 2 + 2);
     });
     context.textAlign = "left";
     context.fillText(labels.y, box.left, TOP / 2 - 2, box.width / 2);

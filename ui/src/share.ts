@@ -20,10 +20,10 @@ export interface Shared {
   layout: Layout;
   /** The colour of a PV, as `#rrggbb`. */
   colour(trace: Trace): string;
-  /** Draws the plot as it is, with its background. */
-  picture(ratio: number): HTMLCanvasElement;
+  /** Draws the plot as it is, with its background; none where there is no plot. */
+  picture: ((ratio: number) => HTMLCanvasElement) | null;
   /** The same as SVG. */
-  svg(): string;
+  svg: (() => string) | null;
 }
 
 export class Share {
@@ -122,21 +122,22 @@ export class Share {
   }
 
   private files(shared: Shared): HTMLElement[] {
-    const { range, traces } = shared;
+    const { range, traces, picture, svg } = shared;
+    if (!picture || !svg) return [];
     const shown = traces.filter((trace) => !trace.hidden && !trace.unknown);
     const isLeast = shown.some((trace) => trace.history?.truncated);
     const count = shown.reduce((sum, trace) => sum + readingOver(trace, range).count, 0);
-    const png = () =>
-      shared.picture(2).toBlob((blob) => blob && download("plot.png", "image/png", blob), "image/png");
-    const svg = () => download("plot.svg", "image/svg+xml", shared.svg());
+    const savePng = () =>
+      picture(2).toBlob((blob) => blob && download("plot.png", "image/png", blob), "image/png");
+    const saveSvg = () => download("plot.svg", "image/svg+xml", svg());
     return [
       h("h3", {}, words.download),
       h("p", {}, words.samples(count, isLeast)),
       h(
         "p",
         { class: "actions" },
-        h("button", { type: "button", "data-save": "png", click: png }, words.png),
-        h("button", { type: "button", "data-save": "svg", click: svg }, words.svg),
+        h("button", { type: "button", "data-save": "png", click: savePng }, words.png),
+        h("button", { type: "button", "data-save": "svg", click: saveSvg }, words.svg),
       ),
     ];
   }

@@ -4,7 +4,6 @@ import { valueLabels, valueRange, valueTicks } from "./axis.ts";
 import { h } from "./dom.ts";
 import type { Palette } from "./style.ts";
 
-const HEIGHT = 190;
 const LEFT = 58;
 const RIGHT = 12;
 const TOP = 8;
@@ -122,11 +121,12 @@ export class WaveChart {
     if (!palette || width < 80) return;
     const ratio = devicePixelRatio;
     element.width = Math.round(width * ratio);
-    element.height = Math.round(HEIGHT * ratio);
+    const height = element.clientHeight;
+    element.height = Math.round(height * ratio);
     const context = element.getContext("2d")!;
     context.scale(ratio, ratio);
     const [from, to] = this.shown;
-    const box = { left: LEFT, top: TOP, width: width - LEFT - RIGHT, height: HEIGHT - TOP - BELOW };
+    const box = { left: LEFT, top: TOP, width: width - LEFT - RIGHT, height: height - TOP - BELOW };
     const seen = numbers.slice(Math.ceil(from), Math.floor(to) + 1).filter((value) => Number.isFinite(value));
     const [low, high] = valueRange(
       seen.reduce((a, b) => Math.min(a, b), Infinity),
@@ -151,7 +151,7 @@ export class WaveChart {
     for (const tick of valueTicks([from, to], box.width / 90, false)) {
       if (!Number.isInteger(tick)) continue;
       line(context, xOf(tick), box.top, xOf(tick), box.top + box.height);
-      context.fillText(String(tick), Math.min(xOf(tick), width - 16), HEIGHT - BELOW / 2 + 2);
+      context.fillText(String(tick), Math.min(xOf(tick), width - 16), height - BELOW / 2 + 2);
     }
     context.save();
     context.beginPath();

@@ -124,7 +124,10 @@ export class Waveform {
         step(words.next, "▸", 1),
         h(
           "button",
-          { type: "button", "aria-label": words.fold, title: words.fold, click: () => actions.turn() },
+          {
+            ...{ type: "button", class: "fold", "aria-label": words.fold, title: words.fold },
+            click: () => actions.turn(),
+          },
           "▾",
         ),
       ),
@@ -410,7 +413,7 @@ export class Waveform {
   }
 
   /** Goes to the sample before or after the one shown, exactly. */
-  private async step(by: 1 | -1): Promise<void> {
+  async step(by: 1 | -1): Promise<void> {
     if (!this.shown) return;
     const { signal } = new AbortController();
     const beside = shiftNanos(this.shown, by);
@@ -421,7 +424,9 @@ export class Waveform {
           : await getSampleAfter(this.trace.name, beside, instantOf(Date.now() / 1000 + 60), signal),
       );
       if (found.x.length === 0) return;
-      this.actions.pin({ seconds: found.seconds[0]!, nanos: found.nanos[0]! });
+      // The next step goes on from there, though it is shown only in a moment.
+      this.shown = { seconds: found.seconds[0]!, nanos: found.nanos[0]! };
+      this.actions.pin(this.shown);
     } catch (error) {
       this.say(faultText(error));
     }

@@ -26,6 +26,7 @@ export class Waves {
   private panels = new Map<Trace, Waveform>();
   private part: typeof Waveform | null = null;
   private isLoading = false;
+  private stepping = Promise.resolve();
 
   /** `again` has all drawn once the part is there. */
   constructor(
@@ -51,6 +52,13 @@ export class Waves {
       }
       if (isOpen) panel.show(at, range, zone, palette);
     }
+  }
+
+  /** Goes to the next or the previous sample of the first of them. */
+  step(by: 1 | -1): Promise<void> {
+    // One after another, however fast a key is pressed.
+    this.stepping = this.stepping.then(() => [...this.panels.values()][0]?.step(by));
+    return this.stepping;
   }
 
   drop(trace: Trace): void {

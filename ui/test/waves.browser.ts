@@ -41,7 +41,8 @@ test("an element that stood out in one of 3,600 waveforms is seen, and found by 
   const box = (await page.locator(".heat").boundingBox())!;
   const x = 58 + (box.width - 58 - 64) * (1005 / 3600);
   await page.getByLabel("What of the waveforms of a bin is shown").selectOption("min");
-  const y = 134;
+  // Between its margins 600 elements lie from below upwards.
+  const y = 8 + (box.height - 30) * (1 - 127.5 / 600);
   await page.mouse.move(box.x + x, box.y + y);
   await page.getByText("[124–127] = -95 um, 2026-11-20 10:16:30 to 10:17:00").waitFor();
   await page.mouse.dblclick(box.x + x, box.y + y);
@@ -70,6 +71,136 @@ test("a range that moves on asks for its new part alone", async () => {
   const from = new URL(`http://x${asked()[0]!}`).searchParams.get("from")!;
   assert.ok(from >= "2026-11-20T10:59:00", `what was there is not asked for again: ${from}`);
   await told().getByText("None is left out.").waitFor();
+});
+
+/** How high something is. */
+async function heightOf(selector: string): Promise<number> {
+  return (await page.locator(selector).boundingBox())?.height ?? 0;
+}
+
+const isPlotless = () => page.locator("body.is-plotless").waitFor();
+
+test("where a table stands alone there is no empty plot, and it has the height", async () => {
+  server.pvs.push(...structurePvs());
+  await page.goto(`${base}?pv=SR:ORBIT&${SPAN}&at=2026-11-20T10:10:00Z`);
+  await loaded();
+  await page.locator(".nt-table").getByText("Rows 0 to 199 of 480").waitFor();
+  await isPlotless();
+  assert.equal(await page.locator("#plot").isVisible(), false);
+  assert.ok((await heightOf("#drawing")) === 0, "the plot takes no room");
+  const work = await heightOf(".work");
+  assert.ok((await heightOf("#under")) > work - 2, "what is below has it all");
+  assert.ok((await heightOf(".nt-scroll")) > 0.55 * work, "so that most of the rows are seen");
+  assert.equal(await page.getByRole("button", { name: "Fold the waveforms ( w )" }).count(), 0);
+  assert.equal(await page.locator('#drawer-tabs [data-tab="close"]').isVisible(), false);
+  assert.equal(await page.locator("#drawing[aria-label]").count(), 0, "an empty part is no landmark");
+
+  // Something that can be drawn brings it back, folds the table, and goes again with undo.
+  const search = new URL(page.url()).search;
+  await page.keyboard.press("/");
+  await page.locator("#search").fill("SR:CURRENT");
+  await page.keyboard.press("Enter");
+  await page.locator("body:not(.is-plotless)").waitFor();
+  await loaded();
+  assert.ok((await heightOf("#plot")) > 0.5 * work, "the plot has its room again");
+  assert.equal(await page.locator("#drawing").getAttribute("aria-label"), "Plot");
+  assert.equal(await page.locator(".nt-table").isVisible(), false);
+  await page.locator("#plot").focus();
+  await page.keyboard.press("Control+z");
+  await isPlotless();
+  assert.equal(new URL(page.url()).search, search, "the address is what it was");
+  assert.equal(
+    await page.evaluate(() => document.activeElement!.id),
+    "under",
+    "the focus has gone with the height",
+  );
+  await page.keyboard.press("Control+y");
+  await page.locator("body:not(.is-plotless)").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement!.id), "plot");
+  // Hidden it draws nothing either.
+  await page.locator('[data-pv="SR:CURRENT"] .swatch').click();
+  await isPlotless();
+});
+
+test("without a plot the keys lead through the samples and the range", async () => {
+  await page.goto(`${base}?pv=BPM:WAVE&${SPAN}&at=2026-11-20T10:10:00Z`);
+  await loaded();
+  await isPlotless();
+  const moment = page.locator(".waveform .moment");
+  await moment.getByText("10:10:00.000000000").waitFor();
+  assert.ok((await heightOf(".wave-chart")) > 400, "a waveform alone is as high as there is room");
+  await page.locator("body").press("Shift+ArrowRight");
+  await moment.getByText("10:10:01.000000000").waitFor();
+  await page.keyboard.press("Shift+ArrowLeft");
+  await page.keyboard.press("Shift+ArrowLeft");
+  await moment.getByText("10:09:59.000000000").waitFor();
+  assert.ok(page.url().includes("at=2026-11-20T10:09:59Z"), page.url());
+  await page.keyboard.press("ArrowRight");
+  await page.waitForFunction(() => location.search.includes("from=2026-11-20T10:15"));
+  // There is nothing else to be shown in its place.
+  await page.keyboard.press("w");
+  assert.equal(await page.locator(".wave-chart").isVisible(), true);
+  await page.keyboard.press("m");
+  await page.getByRole("menu").getByText("Zoom out").waitFor();
+  await page.keyboard.press("Escape");
+  assert.equal(await page.evaluate(() => document.activeElement!.id), "under");
+  await page.keyboard.press("x");
+  await page.locator("#share").getByText("Copy the link").first().waitFor();
+  assert.equal(
+    await page.locator('[data-save="png"]').count(),
+    0,
+    "there is no plot of which there could be a picture",
+  );
+});
+
+test("a drawer has the height too, and gives it back to the table", async () => {
+  server.pvs.push(...structurePvs());
+  await page.goto(`${base}?pv=SR:ORBIT&${SPAN}&drawer=samples`);
+  await isPlotless();
+  await page.locator("#analysis .sample-row").first().waitFor();
+  assert.ok((await heightOf("#analysis")) > 0.8 * (await heightOf(".work")));
+  await page.locator('#drawer-tabs [data-tab="samples"]').focus();
+  await page.keyboard.press("Escape");
+  await page.locator(".nt-table").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement!.id), "under");
+  assert.ok(!page.url().includes("drawer="), page.url());
+});
+
+test("a name that nobody has makes no empty plot beside an image, and alone says what it is", async () => {
+  server.pvs.push(...structurePvs());
+  await page.goto(`${base}?pv=CAM:BEAM&pv=NO:SUCH&${SPAN}`);
+  await page.locator(".nt-picture canvas").waitFor();
+  await isPlotless();
+  await page.locator('[data-pv="NO:SUCH"]').getByText("not in this archive").waitFor();
+  await page.goto(`${base}?pv=NO:SUCH&${SPAN}`);
+  await page.locator("#nothing").getByText("not in this archive").waitFor();
+  assert.equal(await page.locator("#plot").isVisible(), true);
+});
+
+test("a range that was followed is followed again by its button, with no plot in which it could stand", async () => {
+  await page.goto(`${base}?pv=BPM:WAVE&live=600&zone=utc`);
+  await loaded();
+  await isPlotless();
+  await page.locator("body").press("ArrowLeft");
+  const back = page.locator("#back-to-now");
+  await back.waitFor();
+  const [button, under] = [(await back.boundingBox())!, (await page.locator("#under").boundingBox())!];
+  assert.ok(button.y > 0 && button.y + button.height <= under.y + 1, "it covers nothing");
+  await back.click();
+  await page.waitForFunction(() => location.search.includes("live=600"));
+});
+
+test("on a phone what stands alone has the room above the values", async () => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(`${base}?pv=BPM:WAVE&${SPAN}&at=2026-11-20T10:10:00Z`);
+  await loaded();
+  await isPlotless();
+  await page.locator(".wave-chart").waitFor();
+  const [chart, panel] = [
+    (await page.locator(".wave-chart").boundingBox())!,
+    (await page.locator("#panel").boundingBox())!,
+  ];
+  assert.ok(chart.height > 300 && chart.y + chart.height < panel.y, `${chart.height} above ${panel.y}`);
 });
 
 test("a table is shown with its labels, and its columns are plotted against each other", async () => {

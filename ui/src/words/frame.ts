@@ -65,6 +65,7 @@ export const frameWords = {
   closeDrawer: "Close the drawer",
   closeDrawerTitle: "Close the drawer ( w )",
   panel: "Values",
+  under: "Below the plot",
   sheet: "More or fewer values",
   settings: "Settings of a PV",
   settingsTitle: "Settings of a PV ( M )",
