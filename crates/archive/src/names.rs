@@ -5,7 +5,10 @@
 //!                 └─► rows (name, PV) and, once somebody searches, all its names as one text
 //! ```
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 use crate::{PvId, PvName};
 
@@ -184,6 +187,17 @@ impl<'n> Places<'n> {
         self.chunks[chunk].rows.get(place - self.begins[chunk])
     }
 
+    /// The names from one place to another, by their neighbourhoods.
+    pub fn between(&self, places: Range<usize>) -> impl Iterator<Item = &'n [Named]> {
+        let first = self.begins.partition_point(|begin| *begin <= places.start).saturating_sub(1);
+        let chunks = self.begins.iter().zip(self.chunks).skip(first);
+        let within = chunks.take_while(move |(begin, _)| **begin < places.end).map(move |(begin, chunk)| {
+            let part = |place: usize| place.saturating_sub(*begin).min(chunk.rows.len());
+            &chunk.rows[part(places.start)..part(places.end)]
+        });
+        within.filter(|rows| !rows.is_empty())
+    }
+
     /// The place of the first name that does not come before a text.
     pub fn from(&self, text: &str) -> usize {
         self.behind(|name| name < text)
@@ -265,7 +279,12 @@ mod tests {
         }
         assert!(all.iter().enumerate().all(|(place, row)| places.get(place) == Some(*row)));
         assert_eq!(places.get(5000), None);
+        for range in [0..5000, 0..0, 7..7, 383..385, 384..768, 100..4999, 4000..9000] {
+            let between: Vec<&Named> = places.between(range.clone()).flatten().collect();
+            assert_eq!(between, all[range.start..range.end.min(5000)], "{range:?}");
+        }
         let none = Names::default();
         assert_eq!((none.places().from("A"), none.places().behind_all("A"), none.places().get(0)), (0, 0, None));
+        assert_eq!(none.places().between(0..1).count(), 0);
     }
 }

@@ -6,15 +6,17 @@
 //!       BPM1:          6              branches
 //! ```
 //! Names lie in their order, so that a branch is passed over by halving: a level of a million names costs what its children are, for who
-//! sees all PVs. Who sees some is told of these alone, and they are looked at one by one.
+//! sees all PVs. Who sees some is told of these alone, and each name of the level is looked at, once.
+
+use std::ops::Range;
+
+use archive::Places;
 
 use crate::{
     ask::Ask,
     refusal::{Code, Refusal, shortened},
 };
 
-/// How many names are checked before the search asks whether its client is still there.
-const LOOK_NAMES: usize = 1024;
 /// What a child takes, with the longest of names.
 const CHILD_BYTES: usize = 320;
 
@@ -91,48 +93,104 @@ impl Ask {
         let places = names.places();
         let (first, end) = (places.from(prefix), places.behind_all(prefix));
         self.lease.grow_by((*limit).min(end - first), CHILD_BYTES)?;
-        let seen = |places_of: std::ops::Range<usize>| -> Result<usize, Refusal> {
-            if self.sees_all() {
-                return Ok(places_of.len());
-            }
-            let mut count = 0;
-            for place in places_of {
-                if place % LOOK_NAMES == 0 {
-                    self.go_on()?;
-                }
-                count += usize::from(places.get(place).is_some_and(|named| self.sees_named(named)));
-            }
-            Ok(count)
-        };
-        let mut level = TreeLevel { names: seen(first..end)?, children: Vec::new(), has_more: false };
         // A branch behind which it begins is passed over whole, and of a leaf there is one.
-        let mut place = match after {
+        let begin = match after {
             None => first,
             Some(after) if separators.first_part(&after[prefix.len()..]).is_some() => places.behind_all(after),
             Some(after) => places.from(after) + usize::from(is_at(&places, after)),
         };
-        while place < end {
-            let Some(named) = places.get(place) else { break };
-            let name = named.name.as_str();
-            let branch = separators.first_part(&name[prefix.len()..]).map(|part| &name[..prefix.len() + part.len()]);
-            let behind = branch.map_or(place + 1, |branch| places.behind_all(branch));
-            let names = seen(place..behind)?;
-            place = behind;
-            if names == 0 {
-                continue;
-            }
-            if level.children.len() == *limit {
-                level.has_more = true;
-                break;
-            }
-            let (name, names) = (branch.unwrap_or(name).to_owned(), branch.map(|_| names));
-            level.children.push(TreeChild { name, names });
+        let level = TreeLevel { names: 0, children: Vec::new(), has_more: false };
+        let mut filled = Filled { prefix, separators, limit: *limit, level };
+        if self.sees_all() {
+            filled.by_halving(&places, first..end, begin);
+        } else {
+            self.fill_by_looks(&mut filled, &places, first..end, begin)?;
         }
-        Ok(level)
+        Ok(filled.level)
+    }
+
+    /// Looks at each name of a level; those before `begin` only count.
+    fn fill_by_looks(
+        &self,
+        filled: &mut Filled<'_>,
+        places: &Places<'_>,
+        level: Range<usize>,
+        begin: usize,
+    ) -> Result<(), Refusal> {
+        let mut open: Option<(&str, usize)> = None;
+        let mut place = level.start;
+        for names in places.between(level) {
+            self.go_on()?;
+            for (named, is_seen) in names.iter().zip(self.seen_among(names)) {
+                let (name, one) = (named.name.as_str(), usize::from(is_seen));
+                filled.level.names += one;
+                place += 1;
+                if place <= begin {
+                    continue;
+                }
+                match &mut open {
+                    Some((branch, count)) if name.starts_with(*branch) => *count += one,
+                    _ => {
+                        filled.close(open.take());
+                        match filled.branch_of(name) {
+                            Some(branch) => open = Some((branch, one)),
+                            None if is_seen => filled.put(name, None),
+                            None => {}
+                        }
+                    }
+                }
+            }
+        }
+        filled.close(open);
+        Ok(())
     }
 }
 
-fn is_at(places: &archive::Places<'_>, name: &str) -> bool {
+/// A level while its children are put into it.
+struct Filled<'w> {
+    prefix: &'w str,
+    separators: &'w Separators,
+    limit: usize,
+    level: TreeLevel,
+}
+
+impl Filled<'_> {
+    /// The branch in which a name lies, up to its separator; none if it is a leaf of the level.
+    fn branch_of<'n>(&self, name: &'n str) -> Option<&'n str> {
+        let part = self.separators.first_part(&name[self.prefix.len()..])?;
+        Some(&name[..self.prefix.len() + part.len()])
+    }
+
+    /// Where every name may be seen, of each branch its ends are looked for.
+    fn by_halving(&mut self, places: &Places<'_>, level: Range<usize>, begin: usize) {
+        self.level.names = level.len();
+        let mut place = begin;
+        while let Some(named) = places.get(place).filter(|_| place < level.end && !self.level.has_more) {
+            let name = named.name.as_str();
+            let branch = self.branch_of(name);
+            let behind = branch.map_or(place + 1, |branch| places.behind_all(branch));
+            self.put(branch.unwrap_or(name), branch.map(|_| behind - place));
+            place = behind;
+        }
+    }
+
+    /// A branch of which every name was looked at; one without names that are seen is not there.
+    fn close(&mut self, branch: Option<(&str, usize)>) {
+        if let Some((branch, names)) = branch.filter(|(_, names)| *names > 0) {
+            self.put(branch, Some(names));
+        }
+    }
+
+    fn put(&mut self, name: &str, names: Option<usize>) {
+        if self.level.children.len() == self.limit {
+            self.level.has_more = true;
+        } else {
+            self.level.children.push(TreeChild { name: name.to_owned(), names });
+        }
+    }
+}
+
+fn is_at(places: &Places<'_>, name: &str) -> bool {
     places.get(places.from(name)).is_some_and(|named| named.name.as_str() == name)
 }
 

@@ -1,8 +1,16 @@
 //! Lists of PVs over HTTP: sorted, found by words, narrowed, counted, paged while PVs come and go, and never with what is not seen.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
-use archive::{AddRequest, DataFate, OldName, Principal, PvName, PvState, Record, Right, Sink, Wishes};
+use access::Scope;
+use archive::{AddRequest, DataFate, Fits, OldName, Principal, PvName, PvState, Record, Right, Sink, Wishes};
 use sample::Metadata;
 use serde_json::{Value, json};
 use service::{Ask, AuditWanted, Budget, IocsWanted, ListWanted, Rights, Separators, SortBy, TreeChild, TreeWanted};
@@ -364,9 +372,31 @@ fn names_are_a_tree_whose_levels_are_told_one_by_one() {
     let wanted = |prefix: &str| TreeWanted { prefix: prefix.to_owned(), after: None, limit: 10 };
     let seen = few.tree(&wanted(""), &Separators::default()).unwrap();
     assert_eq!((seen.names, seen.children), (2, vec![TreeChild { name: "N:".to_owned(), names: Some(2) }]));
+    // Whatever part of a level is asked for, each of its names is looked at once.
+    let looks = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&looks);
+    let watched = ask(&archive).with_rights(Rights::everywhere(None).or_by_name(move |name| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        (name != "N:A:2" && name != "N:D:OTHER").then_some(Right::Read)
+    }));
+    for (after, limit) in [(None, 10), (Some("N:A:"), 1), (Some("N:B"), 10), (Some("N:C-2"), 10), (None, 1)] {
+        let wanted = TreeWanted { prefix: "N:".to_owned(), after: after.map(str::to_owned), limit };
+        looks.store(0, Ordering::Relaxed);
+        assert_eq!(watched.tree(&wanted, &Separators::default()).unwrap().names, 7, "{wanted:?}");
+        assert_eq!(looks.load(Ordering::Relaxed), 9, "{wanted:?}");
+    }
+    // No more are promised than are seen.
+    let last = TreeWanted { after: Some("N:B".to_owned()), limit: 2, ..wanted("N:") };
+    assert!(!watched.tree(&last, &Separators::default()).unwrap().has_more, "behind N:C-2 is only what is not seen");
     let signs = Separators::new("-:").unwrap();
     let by_both = ask(&archive).tree(&wanted("N:C"), &signs).unwrap();
     assert_eq!(by_both.children, [TreeChild { name: "N:C-".to_owned(), names: Some(2) }]);
+}
+
+/// What this thread has had of the processor, as Linux counts it.
+fn processor_time() -> Duration {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    Duration::from_nanos(told.split(' ').next().unwrap().parse().unwrap())
 }
 
 /// Prints what levels of the tree of a million names take: `cargo test --release -p web --test suite what_levels -- --ignored --nocapture`.
@@ -381,10 +411,25 @@ fn what_levels_of_a_million_names_take() {
     }
     for (prefix, what) in [("", "the first"), ("SR07:", "a second"), ("SR07:DEV03:", "a third")] {
         let wanted = TreeWanted { prefix: prefix.to_owned(), after: None, limit: 10_000 };
-        let begun = std::time::Instant::now();
-        let level = ask(&archive).tree(&wanted, &Separators::default()).unwrap();
-        let took = begun.elapsed();
-        println!("{what} level: {} children of {} names in {took:?}", level.children.len(), level.names);
+        let fits = |pattern: &str| Fits::parse(pattern).unwrap();
+        let some = |patterns: &[&str]| {
+            let scope = Scope { right: Right::Read, pvs: patterns.iter().map(|pattern| fits(pattern)).collect() };
+            let rights = access::Rights::new(vec![scope], None, Right::Administer);
+            ask(&archive).with_rights(Rights::everywhere(None).or_by_name(move |pv| rights.most_to(pv)))
+        };
+        let readers = [
+            ("sees all", ask(&archive)),
+            ("sees half", some(&["SR0*", "SR2[0-9]*", "SR1[0-5]*", "T:*"])),
+            ("sees all but by patterns", some(&["SR*", "T:*"])),
+            ("sees few", some(&["SR07:DEV03:*"])),
+        ];
+        for (who, asked) in readers {
+            let (begun, worked) = (Instant::now(), processor_time());
+            let level = asked.tree(&wanted, &Separators::default()).unwrap();
+            let (took, worked) = (begun.elapsed(), processor_time() - worked);
+            let (children, names) = (level.children.len(), level.names);
+            println!("{what} level, who {who}: {children} children of {names} names, {took:?}, processor {worked:?}");
+        }
     }
 }
 
