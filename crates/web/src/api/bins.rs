@@ -26,7 +26,7 @@ const BINS_DEFAULT: usize = 1000;
 const BIN_BYTES: usize = 400;
 const BINS_CHARGED_MAX: usize = 100_000;
 /// What a row of elements takes while the bins are made that are made at the same time, and in what is sent of one.
-const ELEMENTS_BYTES: usize = 80 * ARRAY_BINS_AT_ONCE + 80;
+pub(super) const ELEMENTS_BYTES: usize = 80 * ARRAY_BINS_AT_ONCE + 80;
 /// More rows are refused in any case.
 const ELEMENTS_CHARGED_MAX: usize = ELEMENTS_MAX;
 

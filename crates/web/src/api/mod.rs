@@ -39,5 +39,6 @@ pub(crate) mod tree;
 pub(crate) mod undo;
 pub(crate) mod upkeep;
 pub(crate) mod view;
+mod view_arrays;
 pub(crate) mod when;
 pub(crate) mod xy;

@@ -9,16 +9,17 @@
 use std::collections::HashMap;
 
 use archive::PvEntry;
-use query::{Bin, Cut, Series};
+use query::{Bin, Cut, ELEMENTS_MAX, Error, Series};
 use sample::{Metadata, Sample, TimeRange, Timestamp, ValueType};
 use serde_json::{Map, Value, json};
 use service::{Ask, Meant, now};
 
 use super::{
-    bins::{CSV_COLUMNS, put_bins, put_csv, sample_before},
+    bins::{CSV_COLUMNS, ELEMENTS_BYTES, put_bins, put_csv, sample_before},
     gaps,
     many::{meant, unknown_names},
     samples::head,
+    view_arrays::{self, Cells},
 };
 use crate::{
     call::Call,
@@ -33,6 +34,8 @@ const PVS_MAX: usize = 200;
 const BINS_DEFAULT: usize = 1000;
 /// All PVs together have no more bins.
 const BINS_MAX: usize = 500_000;
+/// All arrays together have no more rows of elements, which are made while they are read.
+const ELEMENT_ROWS_MAX: usize = 10_000_000;
 /// What a bin takes until it is sent, as columns and as text; and what a PV takes with its metadata.
 const BIN_BYTES: usize = 400;
 const PV_BYTES: usize = 4096;
@@ -41,21 +44,23 @@ const GAP_BYTES: usize = 256;
 const GAPS_MAX: usize = 10_000;
 
 /// One PV of a view.
-struct Part {
-    name: String,
+pub(super) struct Part {
+    pub(super) name: String,
     /// What there is of it; or why nothing is said, as nobody answers for it at present.
-    told: Result<Drawn, String>,
+    pub(super) told: Result<Drawn, String>,
 }
 
 /// What is drawn of a PV.
-struct Drawn {
+pub(super) struct Drawn {
     entry: PvEntry,
     newest: Option<(Timestamp, Metadata)>,
     value_type: Option<ValueType>,
     before: Option<Sample>,
     gaps: Vec<Value>,
     gaps_left_out: usize,
-    bins: Vec<Bin>,
+    pub(super) bins: Vec<Bin>,
+    /// Whose arrays are told element by element; none of what has none, and where that is not asked for.
+    pub(super) arrays: Option<Series>,
     damage: Vec<String>,
 }
 
@@ -69,6 +74,7 @@ pub(crate) fn show(call: &Call) -> Answer {
         return Err(Refusal::new(Code::TooLarge, message).hint("ask for several views"));
     }
     let cut = cut(&call.query)?;
+    let rows = elements(&call.query)?;
     let until = now();
     let count = cut.count(range);
     if count.saturating_mul(names.len()) > BINS_MAX {
@@ -86,7 +92,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     for (name, meant) in names.into_iter().zip(meant) {
         let told = match meant {
             Meant::Series(entry, series) => {
-                let draw = || drawn(&call.ask, entry.clone(), &series, range, cut, until);
+                let draw = || drawn(&call.ask, entry.clone(), &series, range, cut, until, rows.is_some());
                 call.ask.told(&entry, draw)?
             }
             Meant::Untold(why) => Err(why),
@@ -96,6 +102,19 @@ pub(crate) fn show(call: &Call) -> Answer {
     }
     let mut head = head_of(&parts, range, until);
     head.extend(missing::parts(&call.ask.noted()));
+    if let Some(rows) = rows {
+        let arrays = parts.iter().filter(|part| part.told.as_ref().is_ok_and(|drawn| drawn.arrays.is_some())).count();
+        if arrays.saturating_mul(count).saturating_mul(rows) > ELEMENT_ROWS_MAX {
+            let message = format!(
+                "arrays: {arrays}, bins of each: {count}, elements of each bin: {rows}; together more than {ELEMENT_ROWS_MAX}"
+            );
+            return Err(
+                Refusal::new(Code::TooLarge, message).hint("ask for fewer elements, fewer bins, or fewer arrays")
+            );
+        }
+        call.ask.lease.grow_by(rows, ELEMENTS_BYTES)?;
+        return view_arrays::answer(call, format, head, parts, Cells { range, cut, rows });
+    }
     match format {
         "json" => Ok(whole(JSON, as_json(&head, &parts, range))),
         "csv" => Ok(whole(CSV, as_csv(&parts))),
@@ -115,6 +134,14 @@ fn cut(query: &Params) -> Result<Cut, Refusal> {
     Ok(Cut::Wide(nanos as i64))
 }
 
+/// In how many rows the elements of arrays are wanted in each bin; none where arrays are only counted.
+fn elements(query: &Params) -> Result<Option<usize>, Refusal> {
+    match query.number("elements")? {
+        Some(count) if count == 0 || count > ELEMENTS_MAX => Err(Error::ElementCount { count }.into()),
+        rows => Ok(rows),
+    }
+}
+
 fn drawn(
     ask: &Ask,
     entry: PvEntry,
@@ -122,6 +149,7 @@ fn drawn(
     range: TimeRange,
     cut: Cut,
     until: Timestamp,
+    are_arrays_told: bool,
 ) -> Result<Drawn, Refusal> {
     ask.go_on()?;
     let newest = ask.metadata_at_end(entry.id, range)?;
@@ -134,7 +162,9 @@ fn drawn(
     ask.lease.grow_by(told.len().min(GAPS_MAX), GAP_BYTES)?;
     let gaps_left_out = told.len().saturating_sub(GAPS_MAX);
     let gaps = told.iter().take(GAPS_MAX).map(|(scope, gap)| gaps::row(*scope, gap)).collect();
-    Ok(Drawn { entry, newest, value_type, before, gaps, gaps_left_out, bins, damage })
+    let has_elements = are_arrays_told && value_type.is_some_and(|value_type| value_type.is_numeric_array());
+    let arrays = has_elements.then(|| series.clone());
+    Ok(Drawn { entry, newest, value_type, before, gaps, gaps_left_out, bins, arrays, damage })
 }
 
 /// All bins, and what was found damaged, unless the client goes away meanwhile.
@@ -178,7 +208,7 @@ fn head_of(parts: &[Part], range: TimeRange, until: Timestamp) -> Map<String, Va
 }
 
 /// Of a PV for which nobody answers nothing is said but that: a client that does not know of such is not to draw it as empty.
-fn head_of_part(part: &Part, range: TimeRange) -> Map<String, Value> {
+pub(super) fn head_of_part(part: &Part, range: TimeRange) -> Map<String, Value> {
     let drawn = match &part.told {
         Ok(drawn) => drawn,
         Err(why) => {
@@ -200,7 +230,7 @@ fn head_of_part(part: &Part, range: TimeRange) -> Map<String, Value> {
 }
 
 /// The same as texts, for the schema of an Arrow stream: what is said of each PV is JSON.
-fn facts(head: Map<String, Value>, parts: &[Part], range: TimeRange) -> HashMap<String, String> {
+pub(super) fn facts(head: Map<String, Value>, parts: &[Part], range: TimeRange) -> HashMap<String, String> {
     let pvs: Value = parts.iter().map(|part| Value::Object(head_of_part(part, range))).collect();
     let head = head.into_iter().map(|(name, value)| (name, arrow::text(&value)));
     head.chain([("pvs".to_owned(), json!(pvs).to_string())]).collect()

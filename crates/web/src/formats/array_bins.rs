@@ -66,7 +66,8 @@ impl Iterator for ArrayBinsJson {
     }
 }
 
-fn put_bin(out: &mut Vec<u8>, bin: &ArrayBin) {
+/// A bin as an object.
+pub(crate) fn put_bin(out: &mut Vec<u8>, bin: &ArrayBin) {
     let numbers = |out: &mut Vec<u8>, name: &str, number: fn(&Elements) -> f64| {
         out.extend_from_slice(format!(",\"{name}\":").as_bytes());
         put_list(out, bin.rows.iter(), |out, row| put_known(out, number(row)));
@@ -138,7 +139,7 @@ fn put_lines(out: &mut Vec<u8>, bin: &ArrayBin) {
 }
 
 /// The first element of each row, and how many it has: the last may have fewer.
-fn places(bin: &ArrayBin) -> impl Iterator<Item = (usize, usize)> {
+pub(super) fn places(bin: &ArrayBin) -> impl Iterator<Item = (usize, usize)> {
     let (length, each) = (bin.length, bin.elements_per_row);
     (0..bin.rows.len()).map(move |row| (row * each, each.min(length - row * each)))
 }

@@ -166,11 +166,11 @@ pub(crate) fn view(pvs: &[&[Bin]], facts: HashMap<String, String>) -> Result<Byt
     Ok(writer.into_inner()?.into())
 }
 
-fn fields_of(columns: &[(&'static str, ArrayRef)]) -> Vec<Field> {
+pub(super) fn fields_of(columns: &[(&'static str, ArrayRef)]) -> Vec<Field> {
     columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), true)).collect()
 }
 
-fn columns_of_bins(bins: &[Bin]) -> Vec<(&'static str, ArrayRef)> {
+pub(super) fn columns_of_bins(bins: &[Bin]) -> Vec<(&'static str, ArrayRef)> {
     let times = |time: fn(&Bin) -> Timestamp| times(bins.iter().map(time).collect());
     let counts = |count: fn(&Bin) -> u64| -> ArrayRef {
         Arc::new(bins.iter().map(|bin| Some(count(bin))).collect::<UInt64Array>())

@@ -45,3 +45,4 @@ pub(crate) mod structure;
 pub(crate) mod svg;
 pub(crate) mod table;
 pub(crate) mod value;
+pub(crate) mod view_arrays;

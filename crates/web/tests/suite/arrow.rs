@@ -2,6 +2,8 @@
 
 use crate::served;
 
+use std::sync::Arc;
+
 use arrow_array::{Array, RecordBatch, cast::AsArray, types};
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::{DataType, TimeUnit};
@@ -53,6 +55,37 @@ fn every_type_has_its_column() {
     let states = of("T:ENUM");
     assert_eq!(states[0].column(1).as_primitive::<types::Int32Type>().values(), &[1, 2]);
     assert_eq!(states[0].schema().metadata()["labels"], r#"["Off","On","Broken"]"#);
+}
+
+#[test]
+fn arrays_of_a_view_are_rows_of_elements_in_the_columns_of_numbers() {
+    let archive = Archive::with_history();
+    let range = "from=2026-01-01T00:00:00Z&to=2026-01-01T00:00:04Z&width=1";
+    let of = |query: &str| read(&archive.get(&format!("/api/v1/view?{range}&{query}")));
+    let batches = of("pv=T:DOUBLE&pv=T:ARRAY&pv=T:BYTE&elements=2");
+    let schema = batches[0].schema();
+    let column = |batch: &RecordBatch, name: &str| Arc::clone(batch.column_by_name(name).unwrap());
+    let counts = |name: &str| -> Vec<Vec<Option<u64>>> {
+        batches.iter().map(|batch| column(batch, name).as_primitive::<types::UInt64Type>().iter().collect()).collect()
+    };
+    let pvs: Vec<Vec<u16>> =
+        batches.iter().map(|batch| batch.column(0).as_primitive::<types::UInt16Type>().values().to_vec()).collect();
+    // Of its bins the second has an array without elements and the last none: they have no rows.
+    assert_eq!(pvs, [vec![0; 4], vec![1; 2], vec![1; 2], vec![2; 4]]);
+    assert_eq!(counts("element")[1..3], [[Some(0), Some(2)], [Some(0), Some(2)]]);
+    assert_eq!(counts("elements")[1..3], [[Some(2), Some(1)], [Some(2), Some(2)]]);
+    assert_eq!((&counts("element")[0], &counts("arrays")[3]), (&vec![None; 4], &vec![None; 4]));
+    assert_eq!(counts("arrays")[1..3], [[Some(1), Some(1)], [Some(1), Some(1)]]);
+    let least = column(&batches[2], "min");
+    assert_eq!(least.as_primitive::<types::Float64Type>().values(), &[0.1, 0.3]);
+    assert_eq!((column(&batches[2], "std").null_count(), column(&batches[0], "std").null_count() < 4), (2, true));
+    let told: serde_json::Value = serde_json::from_str(&schema.metadata()["pvs"]).unwrap();
+    assert_eq!(told[1]["type"], "f64[]");
+    // Of numbers it says what it says without.
+    let plain = of("pv=T:DOUBLE&pv=T:BYTE");
+    for (batch, with) in plain.iter().zip([&batches[0], &batches[3]]) {
+        assert_eq!(batch.columns()[1..], with.columns()[1..batch.num_columns()]);
+    }
 }
 
 #[test]

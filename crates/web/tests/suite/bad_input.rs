@@ -239,6 +239,8 @@ fn rows() -> Vec<Row> {
         row(format!("/api/v1/view?{range}&pv="), &["NOBODY", "T:DOUBLE&pv=NOBODY"], 404, "unknown_pv"),
         row(format!("/api/v1/view?pv=T:DOUBLE&{range}&bins="), COUNTS, 400, "bad_request"),
         row(format!("/api/v1/view?pv=T:DOUBLE&{range}&bins="), &["0"], 400, "bad_request"),
+        row(format!("/api/v1/view?pv=T:DOUBLE&{range}&elements="), COUNTS, 400, "bad_request"),
+        row(format!("/api/v1/view?pv=T:DOUBLE&{range}&elements="), &["0", "65537"], 400, "bad_request"),
         row(format!("/api/v1/view?pv=T:DOUBLE&{range}&bins="), &["1000000000"], 413, "too_large"),
         row(format!("/api/v1/view?pv=T:DOUBLE&{range}&format="), WORDS, 400, "unknown_format"),
         row(format!("/api/v1/aligned?{range}&pv="), &["NOBODY", "T:DOUBLE&pv=NOBODY"], 404, "unknown_pv"),
