@@ -195,6 +195,13 @@ def test_arrays_have_bins_of_each_element_and_texts_have_none(served: Served) ->
         assert bins.arrays.tolist() == [0, 1], pv
         for table in (bins.min, bins.max, bins.mean):
             assert np.isnan(table[0]).all() and table[1].tolist() == [number, number], pv
+    # Beside numbers, on the same edges, and only where it is asked for.
+    served.recorded("P:d")
+    told = served.pvark.archive.view(["P:d:array", "P:d"], *AROUND, 2, elements=1)
+    arrays = told["P:d:array"]
+    assert arrays["arrays"].tolist() == [1] and arrays["elements"].tolist() == [2], arrays
+    assert arrays["min"].tolist() == arrays["max"].tolist() == [-1e-300] and np.isnan(arrays["std"]).all()
+    assert not told["P:d"]["arrays"].any() and "arrays" not in served.pvark.archive.view("P:d:array", *AROUND).columns
     column = served.pvark.json(f"/api/v1/pvs/P:table/bins?field=value.value&from={SECONDS}&to={SECONDS + 1}&bins=1")
     assert column["array_bins"][0]["min"] == [1.5, -2.5]
     served.recorded("P:s:array")

@@ -6,12 +6,14 @@ import asyncio
 import inspect
 import io
 from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pvark
 import pytest
-from archiver import Pvark, started
+from archiver import Pvark, program, run_program, started
 
 FROM, TO = "2025-03-01T00:00:00Z", "2025-03-01T00:10:00Z"
 
@@ -229,6 +231,54 @@ def test_lists_are_sorted_and_counted_over_all_pages(server: Pvark, both: Both) 
     finally:
         for pv in server.archive.search("MANY:*"):
             server.archive.remove(pv.name, delete_data=True)
+
+
+def test_a_level_of_the_tree_of_names_is_whole_however_many_children_it_has(server: Pvark, both: Both) -> None:
+    level = both.tree()
+    assert (level.prefix, level.separators, level.names, level.whole) == ("", ":", 5, True)
+    assert (level.branches, level.leaves) == ({"A:": 5}, ())
+    below = both.tree("A:")
+    assert below.leaves == ("A:change", "A:double", "A:empty", "A:int", "A:text") and below.branches == {}
+    assert both.tree("nobody").names == 0
+    server.archive.add([f"ca://MANY:{index}:X" for index in range(1100)] + [f"ca://MANY:L{i}" for i in range(3)])
+    try:
+        many = both.tree("MANY:")
+        assert (len(many.branches), len(many.leaves), many.names, many.whole) == (1100, 3, 1103, True)
+        assert many.branches["MANY:1099:"] == 1
+        few = both.tree("MANY:", limit=1001)
+        assert (len(few.branches), len(few.leaves), few.names, few.whole) == (1001, 0, 1103, False)
+        assert list(few.branches) == list(many.branches)[:1001]
+        assert repr(both.tree("MANY:", limit=2)) == "MANY:  1,103 names, and more\n  MANY:0:  1\n  MANY:1000:  1"
+        assert (both.tree("MANY:", limit=0).branches, both.tree("MANY:", limit=1103).whole) == ({}, True)
+    finally:
+        for pv in server.archive.search("MANY:*"):
+            server.archive.remove(pv.name, delete_data=True)
+
+
+def test_what_is_kept_for_how_long_and_the_last_backups_are_told(tmp_path: Path) -> None:
+    if not program().exists():
+        pytest.skip(f"there is no program at {program()}")
+    archiver = Pvark(tmp_path, more='retention = { rules = [{ pvs = "A:*", keep = "10y" }] }\n')
+    try:
+        archiver.start()
+        archive = archiver.archive
+        archive.add("ca://A:old")
+        archiver.take("A:old", "i32", "".join(f"2025-03-0{day}T00:00:00Z,{day}\n" for day in range(3, 6)))
+        upkeep = archive.upkeep()
+        rule, others = upkeep.retention
+        assert (rule.of, rule.rule, rule.pvs, rule.policies) == ("rule", "A:*", None, ())
+        assert rule.keep == timedelta(days=3660)
+        assert (others.of, others.rule, others.keep, others.next_week, others.next_time) == ("others", *[None] * 4)
+        assert upkeep.backups == ()
+        copy = tmp_path / "copy"
+        assert run_program("backup", "--data", archiver.data, "--to", copy, seconds=120).returncode == 0
+        (backup,) = archive.upkeep().backups
+        assert (backup.to, backup.whole) == (str(copy), True) and backup.bytes > 0
+        assert abs(backup.time - np.datetime64("now")) < np.timedelta64(10, "m")
+        again = asyncio.run(pvark.AsyncArchiver(archiver.url, timeout=30).upkeep())
+        assert again == archive.upkeep()
+    finally:
+        archiver.kill()
 
 
 def test_orders_are_taken_back_for_a_day_but_for_what_was_changed_again(server: Pvark) -> None:

@@ -125,6 +125,8 @@ class Archiver:
     ledger = _Asks(_talks.ledger)
     explain = _Asks(_talks.explain)
     metadata = _Asks(_talks.metadata)
+    tree = _Asks(_talks.tree)
+    upkeep = _Asks(_talks.upkeep)
     status = _Asks(_talks.status)
     add = _Asks(_talks.add)
     pause = _Asks(_talks.pause)

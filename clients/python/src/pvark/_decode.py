@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ._models import (
     Account,
     Aligned,
     ArrayBins,
+    Backup,
     Bins,
     Changes,
     Explanation,
@@ -24,6 +26,7 @@ from ._models import (
     Gap,
     Histogram,
     Intervals,
+    Kept,
     Metadata,
     Note,
     Order,
@@ -36,7 +39,9 @@ from ._models import (
     Spectrum,
     Statistics,
     Status,
+    TreeLevel,
     Undo,
+    Upkeep,
     ValuesAt,
     View,
 )
@@ -591,6 +596,35 @@ def pv(answer: Mapping[str, Any]) -> Pv:
     names = ("name", "protocol", "method", "period", "state", "type", "units")
     fields = {name: answer.get(name) for name in names}
     return Pv(**fields, since=maybe_from_iso(answer.get("since")), details=dict(answer))  # type: ignore[arg-type]
+
+
+def tree_level(pages: Sequence[Mapping[str, Any]]) -> TreeLevel:
+    """The answers of `/tree` with the children of one level, in their order."""
+    children = [child for page in pages for child in page["children"]]
+    last = pages[-1]
+    return TreeLevel(
+        **{name: last[name] for name in ("prefix", "separators", "names")},
+        branches={child["prefix"]: child["names"] for child in children if "prefix" in child},
+        leaves=tuple(child["name"] for child in children if "name" in child),
+        whole=last["next"] is None,
+    )
+
+
+def upkeep(answer: Mapping[str, Any]) -> Upkeep:
+    """The answer of `/upkeep`."""
+
+    def kept(row: Mapping[str, Any]) -> Kept:
+        following, seconds = row["next"] or {}, row["keep_seconds"]
+        return Kept(
+            **{name: row[name] for name in ("of", "rule", "pvs")},
+            policies=tuple(row["policies"]),
+            keep=None if seconds is None else timedelta(seconds=seconds),
+            next_week=following.get("week"),
+            next_time=maybe_from_iso(following.get("at")),
+        )
+
+    backups = [Backup(from_iso(row["at"]), row["to"], row["bytes"], row["whole"]) for row in answer["backups"]]
+    return Upkeep(tuple(kept(row) for row in answer["retention"]), tuple(backups))
 
 
 def status(answer: Mapping[str, Any]) -> Status:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -748,7 +749,9 @@ class View:
     """Which of `pvs` each bin is of."""
     columns: dict[str, npt.NDArray[Any]]
     """`start`, `end`, `count`, `min`, `max`, `mean`, `std`, `time_weighted_mean`, `covered`, `first`, `last`,
-    `severity`, `nan` and `invalid`, as those of `Bins`."""
+    `severity`, `nan` and `invalid`, as those of `Bins`. Where elements of arrays were asked for, too: `arrays`, how
+    many there were in the bin, 0 for PVs of numbers; `element`, the first of the row, and `elements`, how many share
+    it."""
     facts: tuple[dict[str, Any], ...]
     """What the archiver says of each PV beside its bins: type, metadata, gaps, the value before, damage."""
     start: np.datetime64
@@ -828,6 +831,71 @@ class Listed(list[Pv]):
     """How many PVs there are by `state`, `policy`, `group` and `ioc`, as the archiver said it."""
     near: list[str]
     """Where there is none: names and words that may have been meant."""
+
+
+@dataclass(frozen=True)
+class TreeLevel:
+    """One level of the tree that the names make: what stands in a name up to each separator is a branch, a name without
+    any more a leaf. Aliases are among the names."""
+
+    prefix: str
+    """With what all of its names begin."""
+    separators: str
+    """The signs behind which the site's names are split."""
+    names: int
+    """How many begin so, whether they are told here or not."""
+    branches: dict[str, int]
+    """With what the names of each begin, which is the `prefix` of the level below, and how many there are."""
+    leaves: tuple[str, ...]
+    whole: bool
+    """A `limit` left nothing out."""
+
+    def __repr__(self) -> str:
+        rest = "" if self.whole else ", and more"
+        head = f"{self.prefix or 'all'}  {self.names:,} names{rest}"
+        below = [f"  {prefix}  {names:,}" for prefix, names in self.branches.items()]
+        return "\n".join([head, *below, *(f"  {name}" for name in self.leaves)])
+
+
+@dataclass(frozen=True)
+class Kept:
+    """For how long the samples of some PVs are kept."""
+
+    of: str
+    """`setting`: PVs that have one of their own; `rule`: those that a rule of the config file is for; `others`."""
+    rule: str | None
+    """The names that the rule is for."""
+    pvs: int | None
+    """How many PVs have such a setting."""
+    policies: tuple[str, ...]
+    """The policies that say so."""
+    keep: timedelta | None
+    """A week of samples goes when it has been over for so long; None is for ever."""
+    next_week: str | None
+    """The first week that goes, as `2026-W36`, if there is one."""
+    next_time: np.datetime64 | None
+    """When it goes."""
+
+
+@dataclass(frozen=True)
+class Backup:
+    """The last backup into one folder, of which the archiver was told."""
+
+    time: np.datetime64
+    to: str
+    bytes: int
+    whole: bool
+    """False where the archive was found damaged."""
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """How long what is kept, and the last backups."""
+
+    retention: tuple[Kept, ...]
+    """They decide in their order."""
+    backups: tuple[Backup, ...]
+    """One of each folder, the newest first."""
 
 
 @dataclass(frozen=True)

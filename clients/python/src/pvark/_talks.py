@@ -37,8 +37,10 @@ from ._models import (
     Spectrum,
     Statistics,
     Status,
+    TreeLevel,
     Undo,
     Update,
+    Upkeep,
     ValuesAt,
     View,
 )
@@ -351,11 +353,15 @@ def view(
     bins: int | None = None,
     *,
     width: float | None = None,
+    elements: int | None = None,
 ) -> Talk[View]:
     """Bins of many PVs on common edges in one answer: at most `bins` (1000) of a round width, or bins of `width`
-    seconds, as that of an earlier view; with gaps, metadata and the value before, as the page draws them."""
+    seconds, as that of an earlier view; with gaps, metadata and the value before, as the page draws them. Arrays are
+    only counted, unless `elements` says how many rows a bin of theirs has: one for each element, or for neighbouring
+    ones together."""
     wanted = asked(pvs)
-    query = time_range(t0, t1) | {"bins": bins, "width": width, "format": "arrow"} | wanted.query()
+    query = time_range(t0, t1) | {"bins": bins, "width": width, "elements": elements, "format": "arrow"}
+    query |= wanted.query()
     return _decode.view((yield of_many("/view", streams, wanted.names, query)))
 
 
@@ -385,6 +391,29 @@ def metadata(pv: str, t0: Moment | None = None, t1: Moment | None = None) -> Tal
     """Units, limits and labels: those in force at t0 first, then each change."""
     answer = yield of_json("GET", f"/pvs/{quoted(one(pv, 'metadata'))}/metadata", time_range(t0, t1))
     return [_decode.metadata(entry) for entry in answer["metadata"]]
+
+
+def tree(prefix: str = "", *, limit: int | None = None) -> Talk[TreeLevel]:
+    """One level of the tree that the names make: `prefix` is nothing, or a branch of the level above. `limit` gives no
+    more branches and leaves than so many."""
+    pages: list[Any] = []
+    left = limit
+    after = None
+    while True:
+        count = PAGE if left is None else min(PAGE, left)
+        page = yield of_json("GET", "/tree", {"prefix": prefix or None, "after": after, "limit": count})
+        pages.append(page)
+        after = page["next"]
+        if left is not None:
+            left -= len(page["children"])
+        if after is None or left == 0:
+            return _decode.tree_level(pages)
+
+
+def upkeep() -> Talk[Upkeep]:
+    """How long the samples of which PVs are kept, what goes next, and the last backups; for who may read all PVs and
+    operate."""
+    return _decode.upkeep((yield of_json("GET", "/upkeep")))
 
 
 def status() -> Talk[Status]:
