@@ -38,7 +38,7 @@ use crate::{
         backup::backup_of,
         recover::{self, Recovered},
     },
-    segment::{Segment, manifest::Manifest, week},
+    segment::week,
     upkeep::threads::Threads,
 };
 
@@ -113,20 +113,12 @@ impl Store {
         let places = Places::new(&config.places, places, &manifests);
         let reserved = position.next_segment..position.next_segment + shard.as_ref().map_or(0, Opening::files);
         let owned = shard.map(|shard| shard.owned(&disk, reserved.clone(), position.appended, now));
-        let open = |manifest: Manifest| {
-            let read_with = match &owned {
-                Some(owned) => owned.disk_for(&disk, &manifest),
-                None => places.disk_for(&disk, &manifest),
-            };
-            Arc::new(Segment::new(read_with, manifest))
-        };
-        let segments = manifests.into_iter().map(open).collect();
         let mut log = Log::new(recovered.next_log_file, recovered.next_frame, config.log_file_bytes);
         log.append(&recovered.closed_gaps, &Differences::default(), recovered.appended, now);
         let has_samples = recovered.head.samples() > 0;
         let full = recovered.head.bytes() >= config.head_bytes_max;
         let head = Arc::new(recovered.head);
-        let snapshot = Snapshot { heads: vec![head.clone()], segments: Arc::new(segments) };
+        let snapshot = Snapshot { heads: vec![head.clone()], segments: Arc::default() };
         let unfinished = recovered.tail.unfinished(began, recovered.alive);
         let ingest = Ingest {
             log,
@@ -151,6 +143,9 @@ impl Store {
         );
         engine.lost = lost;
         engine.owned = owned;
+        // Only now is it known where each lies; nobody reads yet.
+        let segments = manifests.into_iter().map(|manifest| engine.open_segment(manifest)).collect();
+        engine.change_snapshot(|snapshot| snapshot.segments = Arc::new(segments));
         engine.unentered.get_mut().expect("nobody else has it").extend(reserved);
         engine.counters.appended.store(recovered.appended, Relaxed);
         engine.counters.durable.store(recovered.appended, Relaxed);
