@@ -7,7 +7,8 @@
 //!                    ◄── frames ──────────────────────
 //! ```
 //! Both ends prove to each other that they have the same key file (`key`), over TLS 1.3. `call` is what is asked, `frame` what comes back,
-//! `batch` how samples are written, `http` the little of HTTP that a client needs, `link` whether the other node is there.
+//! `lots` which frames go together, `batch` how samples are written, `http` the little of HTTP that a client needs, `link` whether the other node
+//! is there.
 
 #![deny(missing_docs)]
 
@@ -20,6 +21,7 @@ mod http;
 mod key;
 mod link;
 mod listener;
+mod lots;
 mod source;
 
 pub use key::{Key, KeyError, new_run};

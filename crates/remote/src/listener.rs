@@ -1,26 +1,23 @@
 //! The listener for nodes: it answers what other nodes ask of this one's own source, and nobody who has not proved to have the key.
 //!
 //! ```text
-//!   connection ─► TLS, both keys ─► POST /internal/v1/NAME ─► a thread reads the source ─► two frames wait ─► sent
+//!   connection ─► TLS, both keys ─► POST /internal/v1/NAME ─► a thread reads the source ─► frames gather ─► two lots wait ─► sent
 //! ```
-//! A reader that is slow holds two frames and a thread, and loses its answer after a while.
+//! A reader that is slow holds three lots of frames (`lots`) and a thread, and loses its answer after a while.
 
 use std::{
-    cell::Cell,
     convert::Infallible,
-    error, fmt, io,
+    fmt, io,
     net::SocketAddr,
     pin::Pin,
     sync::{Arc, Mutex},
-    task::{Context, Poll, ready},
     time::Duration,
 };
 
 use archive::{Cost, Directory, GapScope, Key as PvKey, Named, PvId, Source, SourceError};
-use bytes::Bytes;
 use hyper::{
     Method, Request, Response, StatusCode,
-    body::{Body, Frame, Incoming, SizeHint},
+    body::{Body, Incoming},
     server::conn::http1,
     service::service_fn,
 };
@@ -28,10 +25,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use sample::{Batch, Gap, GapCause, TimeRange, Timestamp};
 use tokio::{
     net::{TcpListener, TcpStream},
-    runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
     task::{JoinHandle, spawn_blocking},
-    time::{Instant, Sleep, sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tokio_rustls::TlsAcceptor;
 
@@ -39,10 +35,9 @@ use crate::{
     call::{self, Call, LANGUAGE, Pv, ROOT},
     frame::{Hello, Item},
     key::Key,
+    lots::{Frames, Gone, Lot, Sender},
 };
 
-/// Who works on an answer says so that often.
-const ALIVE_EACH: Duration = Duration::from_millis(250);
 /// So many answers are made at a time, and so long one waits for its turn.
 const ANSWERS_MAX: usize = 32;
 const TURN_WITHIN: Duration = Duration::from_secs(2);
@@ -52,8 +47,6 @@ const CONNECTIONS_MAX: usize = 256;
 const ARRIVES_WITHIN: Duration = Duration::from_secs(5);
 /// A connection by which nothing is asked is closed after so long: its node may have lost its power.
 const IDLE_MAX: Duration = Duration::from_secs(60);
-/// So long a piece may wait for who asked.
-const TAKEN_WITHIN: Duration = Duration::from_secs(120);
 /// After a refused accept (no file handles left) the next is tried so much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// That somebody came without the key is logged at most so often.
@@ -322,9 +315,6 @@ impl Node {
     }
 }
 
-/// Nobody takes the answer any more.
-struct Gone;
-
 fn give_batch(batch: Batch, give: &mut dyn FnMut(Item) -> Result<(), Gone>) -> Result<(), Gone> {
     if batch.byte_size() <= BATCH_BYTES_MAX || batch.len() == 1 {
         return give(Item::Batch(batch));
@@ -349,9 +339,9 @@ async fn answer(node: &Arc<Node>, request: Request<Incoming>) -> Response<Frames
         Ok(None) | Err(_) => return refuse(StatusCode::BAD_REQUEST),
     };
     let Some(call) = call else { return refuse(StatusCode::NOT_FOUND) };
-    let (send, frames) = mpsc::channel(2);
+    let (send, lots) = mpsc::channel(2);
     tokio::spawn(work(Arc::clone(node), call, send));
-    Response::new(Frames { frames: Some(frames), alive: Box::pin(sleep(ALIVE_EACH)) })
+    Response::new(Frames::of(lots))
 }
 
 /// What a question brings; none if it is too long or breaks off.
@@ -369,26 +359,19 @@ async fn arguments(mut body: Incoming) -> Option<Vec<u8>> {
 }
 
 /// Makes an answer when it is its turn.
-async fn work(node: Arc<Node>, call: Call, send: mpsc::Sender<Bytes>) {
+async fn work(node: Arc<Node>, call: Call, send: mpsc::Sender<Lot>) {
     let turn = timeout(TURN_WITHIN, Arc::clone(&node.turns).acquire_owned()).await;
     let make = move || {
-        let runtime = Handle::current();
-        let count = Cell::new(0);
-        let mut give = |item: Item| {
-            let frame = item.frame().or_else(|| too_long().frame()).ok_or(Gone)?;
-            count.set(count.get() + 1);
-            let taken = runtime.block_on(timeout(TAKEN_WITHIN, send.send(frame.into())));
-            taken.map_err(|_| Gone)?.map_err(|_| Gone)
-        };
+        let mut sender = Sender::new(send);
         let answered = match turn {
-            Ok(Ok(_)) => node.answer(call, &mut give),
-            _ => give(Item::Trouble(SourceError {
+            Ok(Ok(_)) => node.answer(call, &mut |item| sender.give(&item)),
+            _ => sender.give(&Item::Trouble(SourceError {
                 cost: Cost::UntilBack,
                 message: "the other node answers too many questions already".to_owned(),
             })),
         };
         if answered.is_ok() {
-            let _ = give(Item::End(count.get())); // who asked may have gone
+            let _ = sender.end(); // who asked may have gone
         }
     };
     if let Err(error) = spawn_blocking(make).await {
@@ -396,57 +379,8 @@ async fn work(node: Arc<Node>, call: Call, send: mpsc::Sender<Bytes>) {
     }
 }
 
-fn too_long() -> Item {
-    Item::Trouble(SourceError {
-        cost: Cost::Answer,
-        message: "a sample is too large to be sent to another node".to_owned(),
-    })
-}
-
-/// An answer: frames as they are made, and in between that somebody works on them.
-struct Frames {
-    frames: Option<mpsc::Receiver<Bytes>>,
-    alive: Pin<Box<Sleep>>,
-}
-
-impl Frames {
-    fn none() -> Frames {
-        Frames { frames: None, alive: Box::pin(sleep(Duration::ZERO)) }
-    }
-}
-
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Node")
-    }
-}
-
-impl Body for Frames {
-    type Data = Bytes;
-    type Error = Box<dyn error::Error + Send + Sync>;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let Some(frames) = &mut self.frames else { return Poll::Ready(None) };
-        let frame = match frames.poll_recv(context) {
-            Poll::Ready(None) => return Poll::Ready(None),
-            Poll::Ready(Some(frame)) => frame,
-            Poll::Pending => {
-                ready!(self.alive.as_mut().poll(context));
-                Item::Alive.frame().unwrap_or_default().into()
-            }
-        };
-        self.alive.as_mut().reset(Instant::now() + ALIVE_EACH);
-        Poll::Ready(Some(Ok(Frame::data(frame))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.frames.is_none()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        if self.frames.is_none() { SizeHint::with_exact(0) } else { SizeHint::default() }
     }
 }
