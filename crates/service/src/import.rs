@@ -12,7 +12,7 @@ use sample::{Batch, Metadata, Sample, TimeRange, Timestamp};
 use crate::{
     ask::Ask,
     clock::now,
-    refusal::{Code, Refusal},
+    refusal::{Code, Refusal, shortened},
 };
 
 /// An import hands over up to this many rows of one PV together,
@@ -195,7 +195,8 @@ impl Import {
         brought.extend(fields);
         for of in &brought {
             if let Some(pv) = pvs.get(of.name()) {
-                self.enter_all(*pv, of)?;
+                // A part of many PVs is refused for one of them: which.
+                self.enter_all(*pv, of).map_err(|refusal| refusal.within(of.name()))?;
             }
         }
         // Only what was found again is known by its name: anything else may come again.
@@ -238,8 +239,20 @@ impl Import {
         }
         refused.dedup();
         self.ask.enter_paused(names.values().cloned().collect())?;
-        let found = names.into_keys().filter_map(|name| Some((name.clone(), self.ask.find(&name)?.id)));
-        Ok((found.collect(), refused))
+        let found = names.into_keys().map(|name| Ok((name.clone(), self.entered(&name)?)));
+        Ok((found.collect::<Result<_, Refusal>>()?, refused))
+    }
+
+    /// The number of a PV that was entered just now. A list may be behind, as that of a shard which another node of a cluster has: what the
+    /// part brings of the PV would then be left out, and the part pass for taken.
+    fn entered(&self, name: &str) -> Result<PvId, Refusal> {
+        if let Some(entry) = self.ask.find(name) {
+            return Ok(entry.id);
+        }
+        let name = shortened(name);
+        let message =
+            format!("{name} was entered, and the list of PVs does not show it yet: nothing of this part is taken");
+        Err(Refusal::new(Code::StoreRefused, message).hint("send the part again"))
     }
 
     /// What samples carry of the fields that are archived with their PVs, each as a PV of its own. Fields that no sample carries are not
@@ -264,7 +277,10 @@ impl Import {
         let of_fields: Vec<PvId> = owners.iter().map(|(owner, _)| owner.id).collect();
         self.ask.ordered(Right::Operate, &of_fields)?.orders.enter_fields(&owners, &self.ask.by())?;
         let names = found.iter().map(|of| of.name().to_owned());
-        pvs.extend(names.filter_map(|name| Some((name.clone(), self.ask.find(&name)?.id))));
+        for name in names {
+            let pv = self.entered(&name)?;
+            pvs.insert(name, pv);
+        }
         Ok(found)
     }
 

@@ -12,16 +12,17 @@ use std::{
 
 use archive::{
     Action, AddRequest, Added, AuditRecord, Brief, By, Change, Connection, Cost, Curator, DataFate, Deletion,
-    Directory, DirectoryError, Extent, Fault, FieldName, Group, GroupStatus, Health, Intake, Key, KeyedBy, LookAtMemo,
-    Manual, Memo, MemoKind, MemoText, Method, Named, Names, Numbered, OldName, Orders, Partition, Plan, Policies,
-    Principal, Protocol, Purge, Purged, PvEntry, PvId, PvName, PvSettings, PvSize, PvState, Right, RuleName, Rulebook,
-    SampleStream, Source, SourceError, Standing, Status, Storage, Totals, Unanswered, Watermark,
+    Directory, DirectoryError, Extent, Fault, FieldName, Group, GroupStatus, Health, ImportedPart, Intake, Key,
+    KeyedBy, LookAtMemo, Manual, Memo, MemoKind, MemoText, Method, Named, Names, Numbered, OldName, Orders, Partition,
+    Plan, Policies, Principal, Protocol, Purge, Purged, PvEntry, PvId, PvName, PvSettings, PvSize, PvState, Record,
+    Right, RuleName, Rulebook, SampleStream, Source, SourceError, Standing, Status, Storage, Totals, Unanswered,
+    Watermark,
     ledger::{Account, Trouble},
 };
 use query::{Before, Query, Request};
-use sample::{Alarm, Batch, Sample, TimeRange, Timestamp, Value};
+use sample::{Alarm, Batch, Metadata, Sample, TimeRange, Timestamp, Value};
 use service::{
-    Ask, AuditWanted, Behind, Budget, Code, Meant, Pattern, PolicySource, PvsWanted, Rights, Service, Short,
+    Ask, AuditWanted, Behind, Brought, Budget, Code, Meant, Pattern, PolicySource, PvsWanted, Rights, Service, Short,
 };
 
 /// What the archive has.
@@ -290,8 +291,54 @@ impl Curator for Shelves {
         unable()
     }
 
-    fn import(&self, _: &str, _: &By) -> Result<Box<dyn Intake>, DirectoryError> {
+    fn import(&self, name: &str, _: &By) -> Result<Box<dyn Intake>, DirectoryError> {
+        if name == "late" { Ok(Box::new(NothingEntered)) } else { unable() }
+    }
+}
+
+/// An import that nothing may be entered into.
+struct NothingEntered;
+
+impl Intake for NothingEntered {
+    fn part(&self, _: &str) -> Result<Option<ImportedPart>, DirectoryError> {
+        Ok(None)
+    }
+
+    fn append(&mut self, _: &[(PvId, Record)]) -> Result<(), DirectoryError> {
         unable()
+    }
+
+    fn finish_part(&mut self, part: &str) -> Result<ImportedPart, DirectoryError> {
+        panic!("{part} passes for taken")
+    }
+
+    fn finish_part_unverified(&mut self, part: &str) -> Result<ImportedPart, DirectoryError> {
+        panic!("{part} passes for taken")
+    }
+
+    fn verified(&self, part: &str) -> Result<(), DirectoryError> {
+        panic!("{part} passes for taken")
+    }
+}
+
+/// What an import brings.
+struct Lines(Batch);
+
+impl Brought for Lines {
+    fn name(&self) -> &'static str {
+        "A:late"
+    }
+
+    fn batches(&self) -> &[Batch] {
+        std::slice::from_ref(&self.0)
+    }
+
+    fn field(&self, _: &FieldName) -> Option<Lines> {
+        None
+    }
+
+    fn facts(&self, _: Timestamp, _: Option<Metadata>) -> Vec<Record> {
+        Vec::new()
     }
 }
 
@@ -304,8 +351,9 @@ impl Orders for Shelves {
         unable()
     }
 
-    fn enter_paused(&self, _: Vec<PvName>, _: &By) -> Result<usize, DirectoryError> {
-        unable()
+    /// They are entered, and the list does not show them yet.
+    fn enter_paused(&self, names: Vec<PvName>, _: &By) -> Result<usize, DirectoryError> {
+        Ok(names.len())
     }
 
     fn enter_fields(&self, _: &[(PvEntry, FieldName)], _: &By) -> Result<(), DirectoryError> {
@@ -479,6 +527,16 @@ fn what_stands_behind_refuses_in_its_own_words() {
     assert_eq!(unable.code(), Code::StoreRefused);
     let untold = ask.restore(pv, None).expect_err("nobody says what became of it");
     assert_eq!(untold.code(), Code::Internal);
+}
+
+#[test]
+fn a_part_of_an_import_does_not_pass_for_taken_where_the_list_does_not_show_its_pvs_yet() {
+    let shelves = Shelves::of(["A:1", "A:2"]);
+    let bring =
+        || shelves.asked().import("late", "part 1", None).unwrap().take(vec![Lines(Batch::of(&sample(1, 2.0)))]);
+    let refusal = bring().map(|_| ()).unwrap_err();
+    assert_eq!(refusal.code(), Code::StoreRefused);
+    assert!(refusal.message().contains("A:late was entered"), "{refusal}");
 }
 
 #[test]
