@@ -1,10 +1,10 @@
 //! What is imported, and from where.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand};
 
-use super::server::Server;
+use super::{range::span, server::Server};
 
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -79,6 +79,9 @@ pub(crate) struct FromAppliance {
     /// Where it gives samples, if that is neither URL/retrieval nor what it says itself
     #[arg(long, value_name = "URL")]
     pub(crate) retrieval: Option<String>,
+    /// How long to wait while the archiver takes nothing, as while a shard of a cluster has no node
+    #[arg(long, value_name = "SPAN", default_value = "5m", value_parser = span)]
+    pub(crate) patience: Duration,
     /// Write down what has come, and go on from there (from an archiver that runs) [default: pvark-import-NAME.jsonl]
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
@@ -100,6 +103,9 @@ pub(crate) struct Csv {
     /// Type of the values
     #[arg(long = "type", value_name = "TYPE", default_value = "f64", value_parser = ["f64", "f32", "i32", "i64", "string", "bool"])]
     pub(crate) value_type: String,
+    /// How long to wait while the archiver takes nothing, as while a shard of a cluster has no node
+    #[arg(long, value_name = "SPAN", default_value = "5m", value_parser = span)]
+    pub(crate) patience: Duration,
     /// Files with lines time,value,severity,status; the last two may be left out, the first line may be a head
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,

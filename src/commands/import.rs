@@ -5,6 +5,7 @@ mod config;
 mod csv;
 mod living;
 mod parts;
+mod patience;
 
 use std::path::PathBuf;
 

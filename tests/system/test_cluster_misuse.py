@@ -42,12 +42,12 @@ class Objects:
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=f"{folder}/{prefix}")
         return [of["Key"].removeprefix(f"{folder}/") for page in pages for of in page.get("Contents", [])]
 
-    def get(self, key: str) -> bytes:
-        content: bytes = self.client.get_object(Bucket=self.bucket, Key=f"{FOLDER}/{key}")["Body"].read()
+    def get(self, key: str, folder: str = FOLDER) -> bytes:
+        content: bytes = self.client.get_object(Bucket=self.bucket, Key=f"{folder}/{key}")["Body"].read()
         return content
 
-    def put(self, key: str, content: bytes) -> None:
-        self.client.put_object(Bucket=self.bucket, Key=f"{FOLDER}/{key}", Body=content)
+    def put(self, key: str, content: bytes, folder: str = FOLDER) -> None:
+        self.client.put_object(Bucket=self.bucket, Key=f"{folder}/{key}", Body=content)
 
     def remove(self, key: str) -> None:
         self.client.delete_object(Bucket=self.bucket, Key=f"{FOLDER}/{key}")

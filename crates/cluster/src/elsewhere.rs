@@ -91,26 +91,39 @@ impl Board {
         }
     }
 
-    /// The shard of PVs whose samples are imported, if it is open here.
+    /// The shard of PVs whose samples are imported, if it is open here. While nobody has it, it is waited for as with any order: this node
+    /// may be the one that takes it.
     pub(crate) fn import_here(&self, shard: u32) -> Result<Arc<Open>, DirectoryError> {
-        match self.seat(shard) {
-            Seat::Here(open) => Ok(open),
-            Seat::There(node) => {
-                let address =
-                    self.nodes().into_iter().find(|(name, ..)| *name == node).map(|(_, beat, _)| beat.address);
-                let address =
-                    address.map(|address| format!(" (it talks to other nodes at {address})")).unwrap_or_default();
-                let told = "the samples of the past of these PVs are taken by the node that has their shard alone";
-                Err(not_now(format!("{told}: send shard {shard} to node {node}{address}")))
+        let begun = Instant::now();
+        loop {
+            match self.seat(shard) {
+                Seat::Here(open) => return Ok(open),
+                Seat::There(node) if !self.is_away(&node) => {
+                    let address =
+                        self.nodes().into_iter().find(|(name, ..)| *name == node).map(|(_, beat, _)| beat.address);
+                    let address =
+                        address.map(|address| format!(" (it talks to other nodes at {address})")).unwrap_or_default();
+                    let told = "the samples of the past of these PVs are taken by the node that has their shard alone";
+                    let message = format!("{told}: send shard {shard} to node {node}{address}");
+                    return Err(DirectoryError { fault: Fault::InTheWay, message });
+                }
+                // Who has died is the one that has it until all have heard of that.
+                Seat::There(_) | Seat::Nowhere if begun.elapsed() >= WAITS => {
+                    return Err(not_now(self.nobody_has(shard)));
+                }
+                Seat::There(_) | Seat::Nowhere => thread::sleep(AGAIN),
             }
-            Seat::Nowhere => Err(not_now(self.nobody_has(shard))),
         }
+    }
+
+    /// Whether a node cannot be asked at present.
+    fn is_away(&self, node: &str) -> bool {
+        self.peers.source(node).is_none_or(|link| link.away().is_some())
     }
 
     /// What another node says; that the shard is elsewhere, if it cannot be asked at all.
     fn told_to(&self, node: &str, question: &Question) -> Result<Answer, DirectoryError> {
-        let is_away = self.peers.source(node).is_none_or(|link| link.away().is_some());
-        if is_away {
+        if self.is_away(node) {
             return Ok(Answer::Elsewhere);
         }
         let question_bytes = wire::bytes(question);
@@ -180,6 +193,28 @@ mod tests {
         let error = ordered(&board, revoke).unwrap_err();
         assert!(error.message.contains("no node has shard 0"), "{error}");
         assert_eq!(peers.asked.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn an_import_waits_while_its_shard_has_no_node_and_names_the_node_that_has_it() {
+        let (board, _) = says(vec![], None);
+        let error = board.import_here(0).map(|_| ()).unwrap_err();
+        assert_eq!(error.fault, Fault::InTheWay);
+        assert!(error.message.contains("send shard 0 to node b"), "{error}");
+
+        // Its node is dead, and nobody has said so yet.
+        let (board, _) = says(vec![], Some("nobody answers there"));
+        let begun = Instant::now();
+        let error = board.import_here(0).map(|_| ()).unwrap_err();
+        assert_eq!(error.fault, Fault::NotNow);
+        assert!(error.message.contains("no node has shard 0"), "{error}");
+        assert!(begun.elapsed() >= WAITS);
+
+        // This node takes it meanwhile.
+        let taking = board.clone();
+        let taken = thread::spawn(move || taking.opened(0, empty_shard(5)));
+        assert_eq!(board.import_here(0).map(|open| open.epoch), Ok(5));
+        taken.join().unwrap();
     }
 
     #[test]

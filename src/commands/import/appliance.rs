@@ -8,12 +8,15 @@ use archive::{PvName, Source};
 use sample::{TimeRange, Timestamp};
 use serde_json::{Value, json};
 
-use super::parts::{PART_BYTES, Parts, Total};
+use super::{
+    parts::{PART_BYTES, Parts, Total},
+    patience::patiently,
+};
 use crate::{
     cli::FromAppliance,
     commands::{
         bytes::bytes_text,
-        http::{ANSWER_BYTES_MAX, agent, by, checked, encoded},
+        http::{ANSWER_BYTES_MAX, agent, by, encoded},
         print::print_line,
     },
     failure::Failure,
@@ -38,7 +41,7 @@ pub(super) fn import(command: &FromAppliance) -> Result<(), Failure> {
     if let Some(path) = &command.type_info {
         send_type_infos(command, &read_type_infos(path)?)?;
     }
-    let mut parts = Parts::new(&command.server.url, &command.name);
+    let mut parts = Parts::new(&command.server.url, &command.name, command.patience);
     let mut problems = Vec::new();
     for week in weeks(&pvs) {
         parts.label(&format!("week of {}", &week.t0.to_string()[..10]))?;
@@ -189,8 +192,8 @@ pub(super) fn send_type_infos(command: &FromAppliance, entries: &[Value]) -> Res
     for some in entries.chunks(INFOS_AT_ONCE) {
         let (server, import) = (&command.server.url, encoded(&command.name));
         let url = format!("{server}/api/v1/import/type-info?import={import}&activate={}&by={}", command.activate, by());
-        let sent = agent().post(&url).send_json(Value::from(some));
-        let answer: Value = checked(sent, server)?.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?;
+        let mut answer = patiently(command.patience, server, || agent().post(&url).send_json(Value::from(some)))?;
+        let answer: Value = answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?;
         activated += answer["activated"].as_u64().unwrap_or(0);
     }
     Ok(print_line(&format!(
@@ -213,8 +216,8 @@ pub(super) fn send_aliases(
             continue;
         };
         let (server, pv_encoded, alias_encoded) = (&command.server.url, encoded(pv), encoded(alias));
-        let sent = agent().put(format!("{server}/api/v1/pvs/{pv_encoded}/aliases/{alias_encoded}?by={}", by()));
-        match checked(sent.send_json(json!({})), server) {
+        let url = format!("{server}/api/v1/pvs/{pv_encoded}/aliases/{alias_encoded}?by={}", by());
+        match patiently(command.patience, server, || agent().put(&url).send_json(json!({}))) {
             Ok(_) => count += 1,
             Err(error) => problems.push(format!("alias {alias} of {pv}: {error}")),
         }

@@ -11,11 +11,12 @@ use std::{
 use archive::{old_text_hash, part_hash};
 use serde_json::Value;
 
+use super::patience::patiently;
 use crate::{
     cli::Csv,
     commands::{
         bytes::bytes_text,
-        http::{ANSWER_BYTES_MAX, agent, by, checked, encoded},
+        http::{ANSWER_BYTES_MAX, agent, by, encoded},
         print::print_line,
     },
     failure::Failure,
@@ -77,9 +78,9 @@ fn send(command: &Csv, file: &Path, line: u64, part: &str, total: &mut CsvTotal)
         command.server.url,
         by()
     );
-    let sent = agent().post(&url).header("content-type", "text/csv").send(part);
-    let answer: Value =
-        checked(sent, &command.server.url)?.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?;
+    let send = || agent().post(&url).header("content-type", "text/csv").send(part);
+    let mut answer = patiently(command.patience, &command.server.url, send)?;
+    let answer: Value = answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?;
     let samples = answer["samples"].as_u64().unwrap_or(0);
     match answer["status"] == "imported" {
         true => total.samples += samples,

@@ -58,7 +58,7 @@ pub(super) fn import(command: &FromAppliance, url: &str) -> Result<(), Failure> 
     appliance::send_type_infos(command, &infos)?;
     let mut run = Run {
         archiver: &archiver,
-        parts: Parts::new(&command.server.url, &command.name),
+        parts: Parts::new(&command.server.url, &command.name, command.patience),
         state: State::open(command, url)?,
         throttle: command.throttle.map(|megabytes| megabytes * 1e6),
         begun: Instant::now(),

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use archive::{old_part_hash, part_hash};
 use serde_json::Value;
 
+use super::patience::patiently;
 use crate::{
     commands::{
         bytes::bytes_text,
-        http::{ANSWER_BYTES_MAX, agent, by, checked, encoded},
+        http::{ANSWER_BYTES_MAX, agent, by, encoded},
     },
     failure::Failure,
 };
@@ -37,6 +38,8 @@ pub(crate) struct Total {
 pub(crate) struct Parts<'a> {
     server: &'a str,
     import: &'a str,
+    /// So long it is waited for an archiver that takes nothing.
+    patience: Duration,
     /// What the next part begins with, so that equal bytes of two times have two names.
     label: String,
     waiting: Vec<u8>,
@@ -46,10 +49,10 @@ pub(crate) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    pub(crate) fn new(server: &'a str, import: &'a str) -> Parts<'a> {
+    pub(crate) fn new(server: &'a str, import: &'a str, patience: Duration) -> Parts<'a> {
         let now = Instant::now();
         let (label, waiting) = (String::new(), Vec::new());
-        Parts { server, import, label, waiting, total: Total::default(), told_at: now, begun: now }
+        Parts { server, import, patience, label, waiting, total: Total::default(), told_at: now, begun: now }
     }
 
     /// Sends what waits; what follows belongs together under another label.
@@ -104,8 +107,9 @@ impl<'a> Parts<'a> {
         let (import, part, known_as) = (encoded(self.import), encoded(part), encoded(known_as));
         let names = format!("import={import}&part={part}&known_as={known_as}");
         let url = format!("{}/api/v1/import?{names}&by={}", self.server, by());
-        let sent = agent().post(&url).header("content-type", "application/x-protobuf").send(body);
-        Ok(checked(sent, self.server)?.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?)
+        let send = || agent().post(&url).header("content-type", "application/x-protobuf").send(body);
+        let mut answer = patiently(self.patience, self.server, send)?;
+        Ok(answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?)
     }
 
     fn tell(&mut self) {
