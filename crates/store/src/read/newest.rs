@@ -22,7 +22,7 @@ use crate::{
     Error,
     catalog::deletion::Deletions,
     health::Counters,
-    read::parts::{Lookup, Summaries},
+    read::parts::Lookup,
     segment::{CachedPages, Segment},
 };
 
@@ -190,8 +190,7 @@ impl Search<'_> {
         let (pv, counters) = (self.pv, self.counters.clone());
         let hidden = self.hidden.map(|hidden| hidden.hidden_in(&segment.manifest)).unwrap_or_default();
         entries.retain(|entry| !hidden.covers(entry.t0, entry.t1));
-        let (memory, summaries) = (None, Summaries::Unread);
-        let lookup = Lookup { pv, segment: segment.clone(), counters, summaries, memory, hidden, is_cold: false };
+        let lookup = Lookup::of_samples(pv, segment.clone(), counters, hidden);
         for entry in entries {
             let order = (sequence, entry.offset);
             if !self.may_be_better(entry.t1.min(self.time), order) {

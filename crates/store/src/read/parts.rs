@@ -481,6 +481,11 @@ fn open(order: Order, batch: Arc<Batch>, rows: Range<usize>) -> Step {
 }
 
 impl Lookup {
+    /// Of one who wants the samples alone, and remembers nothing for others.
+    pub(crate) fn of_samples(pv: PvId, segment: Arc<Segment>, counters: Arc<Counters>, hidden: Hidden) -> Lookup {
+        Lookup { pv, segment, counters, summaries: Summaries::Unread, memory: None, hidden, is_cold: false }
+    }
+
     /// The rows of levels that serve, if there are such that can be read.
     fn rows(&self, record: &DirectoryRecord, range: TimeRange) -> Option<Vec<Summary>> {
         let Summaries::Read(Binned { edges, width: Some(width), memory }) = &self.summaries else { return None };

@@ -23,7 +23,7 @@ use crate::{
     disk::read_ahead::ReadAhead,
     engine::Engine,
     places::{Places, tables_key},
-    read::parts::{Lookup, Part, Summaries},
+    read::parts::{Lookup, Part},
     segment::{
         Segment, SegmentWriter,
         fill::{emptied, write_blocks},
@@ -227,8 +227,7 @@ impl Engine {
 
     fn lookup(&self, pv: PvId, source: &Source) -> Lookup {
         let hidden = self.registry().purged_in(pv, &source.segment.manifest);
-        let (segment, counters) = (source.segment.clone(), self.counters.clone());
-        Lookup { pv, segment, counters, summaries: Summaries::Unread, memory: None, hidden, is_cold: false }
+        Lookup::of_samples(pv, source.segment.clone(), self.counters.clone(), hidden)
     }
 
     /// Names what was written and puts it in place of a run: on disk, in the catalogue, for readers.

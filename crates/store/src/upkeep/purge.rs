@@ -18,7 +18,7 @@ use crate::{
     block::rows::rows_within,
     catalog::deletion::{Deletions, Hidden, Hiding},
     engine::Engine,
-    read::parts::{Lookup, Summaries},
+    read::parts::Lookup,
     segment::{DirectoryRecord, Entry, Segment},
     upkeep::compact::Compaction,
 };
@@ -189,16 +189,7 @@ impl Engine {
             return Ok(Some((record.t0, record.t1, record.samples)));
         }
         let (entries, counters) = (segment.index(&record)?, self.counters.clone());
-        let summaries = Summaries::Unread;
-        let lookup = Lookup {
-            pv,
-            segment: segment.clone(),
-            counters,
-            summaries,
-            memory: None,
-            hidden: hidden.clone(),
-            is_cold: false,
-        };
+        let lookup = Lookup::of_samples(pv, segment.clone(), counters, hidden.clone());
         let mut whole: Option<Extent> = None;
         for entry in entries.iter().filter(|entry| !hidden.covers(entry.t0, entry.t1)) {
             let mut seen = Some((entry.t0, entry.t1, u64::from(entry.count)));
@@ -274,18 +265,8 @@ impl Engine {
         let (manifest, pv) = (&segment.manifest, deletion.of.pv);
         let may = deletion.is_for(manifest) && manifest.may_hold(pv);
         let Some(record) = (if may { segment.record(pv)? } else { None }) else { return Ok(Size::default()) };
-        let counters = self.counters.clone();
         let already = others.hidden_in(manifest);
-        let summaries = Summaries::Unread;
-        let lookup = Lookup {
-            pv,
-            segment: segment.clone(),
-            counters,
-            summaries,
-            memory: None,
-            hidden: already.clone(),
-            is_cold: false,
-        };
+        let lookup = Lookup::of_samples(pv, segment.clone(), self.counters.clone(), already.clone());
         let mut size = Size::default();
         for entry in segment.index(&record)?.iter().filter(|entry| hidden.overlaps(entry.t0, entry.t1)) {
             if already.covers(entry.t0, entry.t1) {
