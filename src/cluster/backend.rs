@@ -33,9 +33,9 @@ pub(super) fn open(config: SharedConfig, patience: Patience) -> Result<Arc<dyn S
             Ok(Arc::new(Apart::new(s3::S3::open(config)?, again)))
         }
         #[cfg(feature = "cql")]
-        SharedConfig::Cql { nodes, keyspace, replication, user, tls } => {
+        SharedConfig::Cql { nodes, keyspace, replication, accepts_unsynced, user, tls } => {
             let tls = tls.map(|of| cql::Tls { authorities: of.authorities, name: of.name, client: of.client });
-            let config = cql::Config { nodes, keyspace, replication, user, tls, timeout };
+            let config = cql::Config { nodes, keyspace, replication, accepts_unsynced, user, tls, timeout };
             Ok(Arc::new(Apart::new(cql::Cql::open(config)?, again)))
         }
         #[cfg(not(feature = "s3"))]

@@ -122,6 +122,9 @@ struct CqlFile {
     /// On how many nodes of the database everything lies, if the keyspace is to be made.
     #[serde(default = "usual_replication")]
     replication: u32,
+    /// Whether the site accepts that nodes of the database acknowledge what is not on their disks yet.
+    #[serde(default)]
+    accept_unsynced: bool,
     /// Who asks; nobody in particular if nothing is said.
     user: Option<String>,
     /// A file with the password, which nobody but its user may read.
@@ -181,6 +184,7 @@ pub(crate) enum SharedConfig {
         nodes: Vec<String>,
         keyspace: String,
         replication: u32,
+        accepts_unsynced: bool,
         user: Option<(String, String)>,
         tls: Option<CqlTls>,
     },
@@ -278,7 +282,7 @@ fn store(shared: SharedFile, cluster: &str) -> Result<SharedConfig, String> {
             bucket,
             access_key,
         },
-        SharedFile::Cql(CqlFile { nodes, keyspace, replication, user, password_file, tls }) => {
+        SharedFile::Cql(CqlFile { nodes, keyspace, replication, accept_unsynced, user, password_file, tls }) => {
             if nodes.is_empty() {
                 return Err("[cluster.shared.cql] names no `nodes` of the database".to_owned());
             }
@@ -292,7 +296,7 @@ fn store(shared: SharedFile, cluster: &str) -> Result<SharedConfig, String> {
                 }
             };
             let tls = tls.map(CqlTlsFile::checked).transpose()?;
-            SharedConfig::Cql { nodes, keyspace, replication, user, tls }
+            SharedConfig::Cql { nodes, keyspace, replication, accepts_unsynced: accept_unsynced, user, tls }
         }
     })
 }
@@ -410,5 +414,20 @@ mod tests {
             let error = read(&text, &besides).expect_err(told);
             assert!(error.contains(told), "{told:?} is missing in: {error}");
         }
+    }
+
+    #[test]
+    fn a_site_may_accept_that_its_database_syncs_later() {
+        #[derive(Deserialize)]
+        struct One {
+            shared: SharedFile,
+        }
+        let on_cql = |more: &str| {
+            let text = format!("[shared.cql]\nnodes = [\"db1:9042\"]\nkeyspace = \"pvark\"\n{more}");
+            let One { shared } = toml::from_str(&text).expect("it can be read");
+            store(shared, "ring").expect("it is right")
+        };
+        assert!(matches!(on_cql(""), SharedConfig::Cql { replication: 3, accepts_unsynced: false, .. }));
+        assert!(matches!(on_cql("accept_unsynced = true\n"), SharedConfig::Cql { accepts_unsynced: true, .. }));
     }
 }

@@ -189,6 +189,15 @@ def test_a_database_that_acknowledges_what_it_has_not_synced_is_told_of(cluster:
         a.start(60)
         told = wait_for("it to tell of node 3 of the database", says_so, 60, every=0.5)
         assert len(told) == 1 and told[0].startswith("the node 127.0.0.3:9042 of the database"), told
+        # A site may say that it accepts that.
+        config = a.config_path.read_text()
+        a.config_path.write_text(config.replace("replication = 3\n", "replication = 3\naccept_unsynced = true\n"))
+        assert a.terminate() == 0
+        a.start(60)
+        cluster.wait_seated()
+        time.sleep(5)
+        assert says_so() == []
+        a.config_path.write_text(config)
     finally:
         database_node("kill", 3)
         yaml.write_text(as_it_was)

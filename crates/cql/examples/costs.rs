@@ -44,7 +44,15 @@ fn main() -> Outcome<()> {
     let run = SystemTime::UNIX_EPOCH.elapsed()?.as_millis();
     let replication = nodes.len().min(3) as u32;
     let timeout = Duration::from_secs(20);
-    let config = Config { nodes, keyspace: format!("costs_{run}"), replication, user: None, tls: None, timeout };
+    let config = Config {
+        nodes,
+        keyspace: format!("costs_{run}"),
+        replication,
+        accepts_unsynced: false,
+        user: None,
+        tls: None,
+        timeout,
+    };
     let shared: Arc<dyn Shared> = Cql::open(config)?;
     println!("call,bytes,calls,servers_cpu_ms,client_cpu_ms,p50_ms,p99_ms,servers_written_bytes");
     for calls in all() {

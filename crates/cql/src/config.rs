@@ -19,6 +19,8 @@ pub struct Config {
     pub keyspace: String,
     /// On how many nodes of each data centre everything lies, if the keyspace is to be made.
     pub replication: u32,
+    /// Whether it is accepted that its nodes acknowledge what is not on their disks yet; else that is a caveat.
+    pub accepts_unsynced: bool,
     /// Who asks, and a password; none where everybody may.
     pub user: Option<(String, String)>,
     /// By which TLS; none where connections are plain.

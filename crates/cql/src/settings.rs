@@ -48,7 +48,8 @@ fn told_of(periodic: &[String]) -> Option<String> {
     };
     Some(format!(
         "{nodes} what is not on a disk yet (commitlog_sync: {PERIODIC}): if most copies lose power or are killed at once, what was durable is \
-         lost. Say commitlog_sync: group in cassandra.yaml, or batch where there is no group, and start the nodes anew one by one"
+         lost. Say commitlog_sync: group in cassandra.yaml, or batch where there is no group, and start the nodes anew one by one; or accept \
+         it, with accept_unsynced = true in [cluster.shared.cql]"
     ))
 }
 

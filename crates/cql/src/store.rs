@@ -254,6 +254,9 @@ impl Shared for Cql {
     }
 
     fn caveats(&self) -> Result<Vec<String>> {
+        if self.config.accepts_unsynced {
+            return Ok(Vec::new());
+        }
         Ok(self.runtime.block_on(settings::caveats(&self.session)))
     }
 }
