@@ -210,11 +210,30 @@ export interface Reason {
   text: string;
 }
 
+/** What became of updates. */
+export interface Account {
+  received: number;
+  stored: number;
+  skipped: number;
+  waiting: number;
+  lost: Record<string, number>;
+  adds_up: boolean;
+}
+
+/** The same of a step of the ledger. */
+export interface Step extends Account {
+  from_seconds: number;
+}
+
 export interface Explanation {
   samples: number;
   complete: "incomplete" | "suspected" | "unproved" | "proved";
   text: string;
   reasons: Reason[];
+  account: Account;
+  /** For so much of the range the account tells. */
+  covered_seconds: number;
+  proof: { by: "pulse" | "counter"; missing: number } | null;
   now: { connection: string; since: string; server: string | null; refusal: string | null } | null;
 }
 
@@ -529,6 +548,12 @@ export function getGaps(name: string, range: Range, signal: AbortSignal): Promis
 /** Why there is no data in a range, or not all. */
 export function getWhy(name: string, range: Range): Promise<Explanation> {
   return request(`${pvPath(name)}/explain?${rangeQuery(range)}`);
+}
+
+/** What became of updates in steps of so many seconds, which are whole minutes; those of which nothing is known are left out. */
+export async function getSteps(name: string, range: Range, step: number): Promise<Step[]> {
+  const ledger = `${pvPath(name)}/ledger?${rangeQuery(range)}&step=${step}`;
+  return (await request<{ steps: Step[] }>(ledger)).steps;
 }
 
 /** What a text names, and what adding it would do; nothing is changed. */

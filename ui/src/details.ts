@@ -4,8 +4,8 @@ import { csvUrl, faultText, getPv, pausePv, resumePv, type Limits, type PvDetail
 import { exactOf, kindOf, type Gap } from "./decode.ts";
 import { byId, h } from "./dom.ts";
 import { gapText } from "./bands.ts";
+import { bring } from "./later.ts";
 import type { Range } from "./state.ts";
-import { whySection } from "./why.ts";
 import { formatInstant, type Zone } from "./time.ts";
 import { commonWords } from "./words/common.ts";
 import { detailsWords as words } from "./words/details.ts";
@@ -29,6 +29,8 @@ export class Details {
   constructor(
     private toggleLog: (name: string) => void,
     private changed: (detail: PvDetail) => void,
+    /** Shows another range in the plot; none where there is no plot. */
+    private zoom: ((range: Range) => void) | null,
   ) {}
 
   async open(name: string, context: DetailsContext): Promise<void> {
@@ -38,14 +40,21 @@ export class Details {
       const detail = await getPv(name);
       this.changed(detail);
       const why = h("section", { role: "status" }, h("p", { class: "hint" }, words.asking));
-      this.fill(name, this.actions(detail, context), why, facts(detail, context.zone));
-      const told = whySection(name, detail, context);
+      this.fill(name, why, this.actions(detail, context), facts(detail, context.zone));
+      const zoom = this.zoom && ((range: Range) => this.go(range));
+      const { whySection } = await bring(why, () => import("./why.ts"));
+      const told = whySection(name, detail, { ...context, zoom });
       why.replaceChildren(
         await told.catch((error: unknown) => h("div", {}, errorText(error), gapList(context))),
       );
     } catch (error) {
       this.fill(name, errorText(error));
     }
+  }
+
+  private go(range: Range): void {
+    this.dialog.close();
+    this.zoom?.(range);
   }
 
   private fill(name: string, ...content: HTMLElement[]): void {

@@ -337,12 +337,16 @@ const controls = new Controls(
   () => status.site,
 );
 
-const details = new Details(toggleLog, (detail) => {
-  const trace = page.trace(detail.name);
-  if (!trace) return;
-  noteState(trace, detail);
-  page.draw();
-});
+const details = new Details(
+  toggleLog,
+  (detail) => {
+    const trace = page.trace(detail.name);
+    if (!trace) return;
+    noteState(trace, detail);
+    page.draw();
+  },
+  shownPart() === "plot" ? (range) => look(clampRange(range), false) : null,
+);
 
 new Overview(
   () => store.view.zone,

@@ -1,12 +1,21 @@
-// Why there is no data in a range, or not all: the archive's own account of it, for somebody who has to decide what to do.
+// Why there is no data in a range, or not all: a verdict, what became of each update, the causes, how sure that is, and what to do.
 
-import { getWhy, type Explanation, type PvDetail, type Reason } from "./api.ts";
+import {
+  ApiError,
+  getSteps,
+  getWhy,
+  type Account,
+  type Explanation,
+  type PvDetail,
+  type Reason,
+} from "./api.ts";
 import { exactOf } from "./decode.ts";
-import { h } from "./dom.ts";
+import { counted, h } from "./dom.ts";
 import type { Range } from "./state.ts";
 import { floatOf, formatDuration, formatTime, type Zone } from "./time.ts";
+import { stepFor, sumOf, updatesOf } from "./why_bars.ts";
 import { commonWords } from "./words/common.ts";
-import { whyWords as words } from "./words/why.ts";
+import { GAP_TO_DO, whyWords as words } from "./words/why.ts";
 
 /** More reasons than this are counted, not listed. */
 const REASONS_LISTED_MAX = 50;
@@ -14,27 +23,122 @@ const REASONS_LISTED_MAX = 50;
 /** Times that differ by less are the same to an operator, and to a clock of the browser. */
 const SAME_SECONDS = 1;
 
+/** A gap is zoomed to with so much of it beside it. */
+const BESIDE = 0.25;
+const BESIDE_SECONDS = 10;
+
 interface WhyContext {
   range: Range;
   zone: Zone;
   now: number;
+  /** Shows another range in the plot; none where there is no plot. */
+  zoom: ((range: Range) => void) | null;
 }
 
-/** The section about a range. It says that it asks until the answer is there. */
+/** The section about a range. */
 export async function whySection(name: string, detail: PvDetail, context: WhyContext): Promise<HTMLElement> {
+  const range = { from: context.range.from, to: Math.min(context.range.to, context.now) };
+  const step = stepFor(range);
+  // Without the account the rest is told all the same.
+  const steps = getSteps(name, range, step).catch((error: unknown) => {
+    if (error instanceof ApiError) return [];
+    throw error;
+  });
   const told = await getWhy(name, context.range);
-  const items = told.reasons.slice(0, REASONS_LISTED_MAX).map((reason) => item(reason, context));
-  const rest = told.reasons.length - items.length;
-  if (rest > 0) items.push(h("li", {}, commonWords.andMore(rest)));
-  const range = extentText(context.range.from, context.range.to, context.zone);
-  const lines = [nowText(told, context), told.text, outsideText(detail, told, context)];
+  const gaps = told.reasons.filter(({ kind }) => kind in GAP_TO_DO);
+  const title = extentText(context.range.from, context.range.to, context.zone);
+  const lines = [nowText(told, context), outsideText(detail, told, context)];
   return h(
     "section",
     { id: "why", "data-complete": told.complete },
-    h("h3", {}, words.title(range)),
-    ...lines.filter((line) => line !== null).map((line) => h("p", {}, line)),
-    items.length > 0 ? h("ul", { class: "gaps" }, ...items) : null,
+    h("p", { class: "faint" }, words.title(title)),
+    h(
+      "div",
+      { class: "why-verdict" },
+      h("p", {}, h("b", {}, verdictText(told, gaps, range))),
+      h("p", {}, told.text),
+      ...lines.filter((line) => line !== null).map((line) => h("p", {}, line)),
+    ),
+    updatesOf({ steps: await steps, step, range, gaps, zone: context.zone, missing: missingOf(gaps, range) }),
+    ...causes(told.reasons, context),
+    h("h3", {}, words.sure),
+    h("p", {}, sureText(told, range)),
+    h("h3", {}, words.toDo),
+    ...toDo(gaps),
+    ...actions(gaps, context),
   );
+}
+
+/** For how many seconds nobody recorded. */
+function missingOf(gaps: Reason[], range: Range): number {
+  let [sum, until] = [0, range.from];
+  for (const { from_seconds: from, to_seconds: to } of [...gaps].sort(
+    (a, b) => a.from_seconds - b.from_seconds,
+  )) {
+    const end = Math.min(to, range.to);
+    sum += Math.max(0, end - Math.max(from, until));
+    until = Math.max(until, end);
+  }
+  return sum;
+}
+
+function verdictText(told: Explanation, gaps: Reason[], range: Range): string {
+  if (told.complete !== "incomplete") return words.verdicts[told.complete];
+  const missing = missingOf(gaps, range);
+  if (missing >= SAME_SECONDS)
+    return words.missing(formatDuration(missing), formatDuration(range.to - range.from));
+  const lost = sumOf(told.account.lost);
+  return lost > 0 ? words.lost(counted(lost)) : words.verdicts.incomplete;
+}
+
+function causes(reasons: Reason[], context: WhyContext): HTMLElement[] {
+  if (reasons.length === 0) return [];
+  const items = reasons.slice(0, REASONS_LISTED_MAX).map((reason) => item(reason, context));
+  const rest = reasons.length - items.length;
+  if (rest > 0) items.push(h("li", {}, commonWords.andMore(rest)));
+  return [h("h3", {}, words.causes), h("ul", { class: "gaps" }, ...items)];
+}
+
+/** The sum, and what proves it. */
+function sureText(told: Explanation, range: Range): string {
+  const { account, proof, covered_seconds: covered } = told;
+  const said = [account.received === 0 ? words.noUpdates : sumText(account)];
+  if (!account.adds_up) said.push(words.sumIsWrong);
+  const length = range.to - range.from;
+  if (account.received > 0 && covered < length - 60)
+    said.push(words.covered(formatDuration(covered), formatDuration(length)));
+  if (proof && proof.missing > 0) said.push(words.holes(counted(proof.missing)));
+  else said.push(proof && told.complete === "proved" ? words.proofs[proof.by] : words.unproved);
+  return said.join(" ");
+}
+
+function sumText({ received, stored, skipped, waiting, lost }: Account): string {
+  const parts = [
+    words.stored(counted(stored)),
+    ...(skipped > 0 ? [words.skipped(counted(skipped))] : []),
+    ...(waiting > 0 ? [words.waiting(counted(waiting))] : []),
+    ...(sumOf(lost) > 0 ? [words.lostOf(counted(sumOf(lost)))] : []),
+  ];
+  return words.sum(counted(received), parts.join(" + "));
+}
+
+function toDo(gaps: Reason[]): HTMLElement[] {
+  const advice = [...new Set(gaps.map(({ kind }) => GAP_TO_DO[kind]!))];
+  return (advice.length > 0 ? advice : [words.nothingToDo]).map((line) => h("p", {}, line));
+}
+
+function actions(gaps: Reason[], { zoom, range }: WhyContext): HTMLElement[] {
+  const first = gaps.find(({ from_seconds: from, to_seconds: to }) => from > range.from || to < range.to);
+  const buttons: HTMLElement[] = [];
+  if (zoom && first) {
+    const { from_seconds: from, to_seconds: to } = first;
+    const beside = Math.max(BESIDE_SECONDS, (to - from) * BESIDE);
+    const click = () => zoom({ from: from - beside, to: to + beside });
+    buttons.push(h("button", { type: "button", click }, words.zoom));
+  }
+  if (gaps.some(({ kind }) => kind === "disconnected" || kind === "never_connected"))
+    buttons.push(h("a", { class: "button", href: "manage?part=iocs" }, words.iocs));
+  return buttons.length > 0 ? [h("p", { class: "actions" }, ...buttons)] : [];
 }
 
 /** Where the PV stands at this moment, which is what can still be mended. */

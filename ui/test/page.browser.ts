@@ -582,6 +582,51 @@ test("why there is no data is a key away, and says what is and what was", async 
   await page.locator("#details").getByText("the disk is on fire").waitFor();
 });
 
+test("why? gives a verdict, what became of each update, the causes, how sure that is and what to do", async () => {
+  await open(`pv=SR:CURRENT&${SPAN}`);
+  await page.locator('#legend [data-pv="SR:CURRENT"] .why').click();
+  const why = page.locator("#why");
+  await why.waitFor();
+  const text = await why.innerText();
+  const parts = [
+    "Not complete: 13 min of 1 h is missing.",
+    "What became of each update",
+    "stored 28,200",
+    "not recorded 13 min",
+    "By cause",
+    "10:20:00 – 10:30:00 (10 min): The connection to the IOC was lost.",
+    "Received 1,234 = stored 1,234. No pulse ids or counter prove more.",
+    "Look at its IOC and the network between",
+    "see why it stopped in its log",
+  ];
+  let at = -1;
+  for (const part of parts) {
+    const next = text.indexOf(part, at + 1);
+    assert.ok(next > at, `${part} behind what stands before it in ${text}`);
+    at = next;
+  }
+  assert.equal(
+    await page.locator(".why-bars .stored").count(),
+    47,
+    "a bar for each minute in which anything came",
+  );
+  assert.equal(await page.locator(".why-bars .hole").count(), 2);
+  const drawer = (await page.locator("#details").boundingBox())!;
+  assert.deepEqual([drawer.x, drawer.width], [900, 500], "at the right, beside the plot");
+  await page.getByRole("button", { name: "Zoom to the gap" }).click();
+  await page.waitForFunction(() => location.search.includes("from=2026-11-20T10:17:30"));
+  assert.equal(await page.locator("#details").isVisible(), false);
+});
+
+test("of a range without an account, and of one that is refused, the rest is told", async () => {
+  await open(`pv=LAB:SETPOINT&${SPAN}`);
+  await page.route("**/ledger?*", (route) => route.fulfill({ status: 503, body: "{}" }));
+  await page.keyboard.press("y");
+  await page.locator("#why").getByText("Not complete: 3 min of 1 h is missing.").waitFor();
+  assert.equal(await page.locator(".why-bars").count(), 0);
+  await page.locator("#why").getByText("Received").waitFor();
+});
+
 test("a PV can be paused and resumed from its dialog", async () => {
   await open(`pv=SR:CURRENT&${SPAN}`);
   await page.locator("#legend .name").click();

@@ -163,6 +163,11 @@ export function threeNodes(): Cluster {
   };
 }
 
+/** All that came was stored. */
+function accountOf(stored: number): object {
+  return { received: stored, stored, skipped: 0, waiting: 0, lost: { queue_full: 0 }, adds_up: true };
+}
+
 class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -516,6 +521,7 @@ export class TestServer {
     const refusal = this.refusals.get(name);
     if (refusal) throw new Refusal(500, "internal", refusal);
     if (verb === "explain") return send(response, 200, this.explain(pv, rangeOf(url)));
+    if (verb === "ledger") return send(response, 200, this.ledger(pv, rangeOf(url), url));
     if (verb === "gaps") return send(response, 200, this.gaps(pv, rangeOf(url)));
     if (verb === "bins" && pv.type?.endsWith("[]")) {
       response.writeHead(200, { "Content-Type": "application/vnd.apache.arrow.stream" });
@@ -1107,6 +1113,21 @@ export class TestServer {
     return { name: pv.name, status: paused ? "paused" : "resumed" };
   }
 
+  /** So many updates come in each step as samples are taken outside of gaps. */
+  private ledger(pv: FixturePv, range: Range, url: URL): object {
+    const step = Number(url.searchParams.get("step") ?? 60);
+    const steps = [];
+    for (let from = Math.floor(range.from / step) * step; from < range.to && pv.type !== null; from += step) {
+      const lost = pv.gaps.reduce(
+        (sum, gap) => sum + Math.max(0, Math.min(gap.to ?? Infinity, from + step) - Math.max(gap.from, from)),
+        0,
+      );
+      const stored = Math.round(Math.max(0, step - lost) / pv.period);
+      steps.push({ ...accountOf(stored), from_seconds: from });
+    }
+    return { steps };
+  }
+
   /** Every gap is a reason; without any nothing is known to be missing. */
   private explain(pv: FixturePv, range: Range): object {
     const gaps = pv.gaps.filter((gap) => gap.from < range.to && (gap.to ?? Infinity) > range.from);
@@ -1125,6 +1146,9 @@ export class TestServer {
         lost: gap.lost,
         text: SENTENCES[gap.cause] ?? `The archive says ${gap.cause}.`,
       })),
+      account: accountOf(last && floatOf(last) >= range.from ? 1234 : 0),
+      covered_seconds: range.to - range.from,
+      proof: null,
       now: { connection: pv.state, since: isoOf({ seconds: FIRST, nanos: 0 }), server: null, refusal: null },
     };
   }

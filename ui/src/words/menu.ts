@@ -1,5 +1,7 @@
 // What the page says in menus.
 
+import { GAP_TO_DO } from "./why.ts";
+
 /** Find when a condition held. */
 /** The menus of the plot, of its axes, gaps and notes, and of rows. */
 export const menuWords = {
@@ -56,17 +58,3 @@ export const menuWords = {
   /** What to do about a gap, by its cause. */
   toDo: (cause: string) => GAP_TO_DO[cause] ?? "“Why?” tells what is known of it.",
 } as const;
-
-const GAP_TO_DO: Record<string, string> = {
-  never_connected: "Is the name spelt as at its IOC, and does that run? pvark keeps searching.",
-  disconnected: "Look at its IOC and the network between: pvark reconnects by itself.",
-  paused: "Resume it on the manage page, if it is to be recorded.",
-  archiver_stopped: "Nobody recorded while the archiver was not running; see why it stopped in its log.",
-  queue_full: "Slow the PV down at its IOC, give it a dead band, or give the archiver a faster disk.",
-  store_refused: "Look at the archiver's disk: the chip at the top right says what is wrong with it.",
-  server_error: "Ask the keeper of its IOC: it answers, but with an error.",
-  not_archived: "It was taken out of the archive; add it again on the manage page.",
-  disabled: "A PV of its group switches it off; see its groups on the manage page.",
-  expired: "Retention has taken it away; older than that nothing is kept.",
-  damaged: "Bring its file back from a backup, if there is one.",
-};
