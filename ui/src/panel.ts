@@ -495,6 +495,8 @@ function momentText(state: PanelState): string {
   const short = (at: number, text: string) =>
     day(at) === day(range.from) && day(at) === day(range.to) ? text.slice(11) : text;
   if (state.between) return `${wordOf.betweenAB}: ${formatDuration(state.between.to - state.between.from)}`;
+  if (state.at === null && state.silent && range.to >= state.known - 1)
+    return wordOf.lastKnown(formatTime(state.known, zone, 0).slice(11));
   if (state.at === null && range.to >= state.known - 1) return wordOf.now;
   if (state.at === null) return `${wordOf.atEnd} ${formatTime(range.to, zone, 0).slice(11)}`;
   const text = formatTime(state.at, zone, 3);

@@ -16,6 +16,7 @@ import { SvgContext } from "./svg.ts";
 import { formatTime, zoneName, type Zone } from "./time.ts";
 import { knownUntil, lineOf, unitsOf, type Trace } from "./trace.ts";
 import { wordOf } from "./words/panel.ts";
+import { plotWords } from "./words/plot.ts";
 
 /** All that is drawn. */
 export interface Scene {
@@ -853,6 +854,14 @@ function minus(text: string): string {
 function drawSilence(frame: Frame, { known, silent, palette }: Scene): void {
   if (!silent) return;
   const from = frame.xOf(known);
-  frame.context.fillStyle = palette.track;
-  frame.context.fillRect(from, frame.top, frame.left + frame.width - from, frame.height);
+  const { context, ratio } = frame;
+  const width = frame.left + frame.width - from;
+  context.fillStyle = palette.track;
+  context.fillRect(from, frame.top, width, frame.height);
+  context.font = scaled(FONT, ratio);
+  if (width < context.measureText(plotWords.notKnown).width + 16 * ratio) return;
+  context.fillStyle = palette.weak;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText(plotWords.notKnown, from + width / 2, frame.top + frame.height / 2);
 }

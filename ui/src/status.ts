@@ -1,10 +1,11 @@
 // The status line: is the archiver there, is it well, and how far its clock is from the browser's.
 
 import { ApiError, getStatus, isBarred, type Status } from "./api.ts";
+import { bytesText } from "./bytes.ts";
 import { byId, counted, h, setText } from "./dom.ts";
 import { KnownPvs, lackingOf, type Known } from "./known.ts";
 import { missingText } from "./missing.ts";
-import { formatTime, zoneOf, type Zone } from "./time.ts";
+import { formatDuration, formatTime, zoneOf, type Zone } from "./time.ts";
 import { chipText, knownText, statusWords as words } from "./words/status.ts";
 
 const POLL_MILLIS = 5000;
@@ -133,11 +134,19 @@ export class StatusLine {
     this.connection.dataset.level = "ok";
     setText(this.connection, words.connected);
     this.lostBar.hidden = true;
+    this.lostBar.replaceChildren();
+    this.showRoom(status);
     this.listener(status);
     if (this.lostAt === null) return;
     this.lostAt = null;
     document.body.classList.remove("is-lost");
     this.regained();
+  }
+
+  /** Where nothing is archived yet: for how much there is room. */
+  private showRoom({ store }: Status): void {
+    const free = store.places[0]?.free_bytes;
+    setText(byId("room"), free == null ? "" : words.room(bytesText(free)));
   }
 
   /** How many there are, and how they fare: of a cluster those of this node, unless it has none, or nobody answers for some. */
@@ -173,7 +182,12 @@ export class StatusLine {
     const isRefusal = error instanceof ApiError && error.code !== "unreachable";
     const reason = isRefusal ? error.sentence : words.noAnswer;
     this.lostBar.hidden = false;
-    setText(this.lostBar, words.lost(this.since(), reason));
+    const length = formatDuration(Math.max(0, Math.round(this.now() - this.lostAt!)));
+    const sentence = words.lost(this.since(), length, reason);
+    const [told] = this.lostBar.getElementsByTagName("b");
+    if (told) return setText(told, sentence);
+    const means = h("span", {}, words.lostMeans(POLL_LOST_MILLIS / 1000));
+    this.lostBar.replaceChildren(h("p", {}, h("b", {}, sentence), " ", means));
   }
 
   /** What it last said of its PVs and its disk need not be so any more. */

@@ -533,6 +533,7 @@ test("a lost archiver is said at once and the page recovers by itself", async ()
   await open(`pv=SR:CURRENT&${SPAN}`);
   server.down = true;
   await page.getByText("No archiver since").waitFor();
+  await page.locator("#lost").getByText("It is tried every 2 s; the page goes on by itself.").waitFor();
   const note = page.locator("#legend .note");
   await note.filter({ hasText: /^(not known since|the archiver does not answer)/ }).waitFor();
   server.down = false;
@@ -562,6 +563,36 @@ test("while the archiver is gone nothing is drawn after its last answer, and not
   await loaded();
   // It may say so before the picture that shows it.
   await until(isDrawn, "the value holds until now again");
+});
+
+test("of an archiver that is silent the panel says up to when it is known", async () => {
+  await open("pv=SR:CURRENT&live=60&zone=utc");
+  server.down = true;
+  server.dropStreams();
+  await page
+    .locator("#lost b")
+    .getByText(/^No archiver since \d\d:\d\d:\d\d \(.*\): it does not answer\.$/)
+    .waitFor();
+  await page
+    .locator("#moment")
+    .getByText(/^Last known \d\d:\d\d:\d\d$/)
+    .waitFor();
+  server.down = false;
+  await page.locator("#moment").getByText("Now", { exact: true }).waitFor();
+});
+
+test("where nothing is archived three ways on are told, and for how much there is room", async () => {
+  server.pvs = [];
+  await page.goto(base);
+  await page.locator("#barren").waitFor();
+  assert.deepEqual(await page.locator(".ways h3").allInnerTexts(), [
+    "Archive PVs",
+    "Bring old archives",
+    "Try it",
+  ]);
+  await page.locator("#room").getByText("3.00 GB are free on the archive’s disk.").waitFor();
+  await page.locator("#archive-first").click();
+  await page.locator("#add[open]").waitFor();
 });
 
 test("why there is no data is a key away, and says what is and what was", async () => {

@@ -6,6 +6,7 @@ export const wordOf = {
   low: "LOW",
   lolo: "LOLO",
   now: "Now",
+  lastKnown: (time: string) => `Last known ${time}`,
   atCursor: "At",
   atEnd: "At the end,",
   betweenAB: "A to B",

@@ -9,6 +9,7 @@ export const plotWords = {
   recordedAgain: "recorded again",
   notArchived: "not in this archive",
   allHidden: "All PVs are hidden.",
+  notKnown: "not known",
   nothingToDraw: "Nothing to draw in this range",
   nothingRecorded: "nothing recorded yet",
   nothingHere: "nothing recorded in this range",

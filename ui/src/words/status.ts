@@ -42,8 +42,10 @@ export const statusWords = {
   noAnswer: "it does not answer",
   clockOff: (length: string, isAhead: boolean) =>
     `This computer’s clock is ${length} ${isAhead ? "ahead" : "behind"}; times on this page are the archiver’s.`,
-  lost: (time: string, reason: string) =>
-    `No archiver since ${time}: ${reason}. Trying again; what is shown may be out of date.`,
+  lost: (time: string, length: string, reason: string) => `No archiver since ${time} (${length}): ${reason}.`,
+  lostMeans: (seconds: number) =>
+    `Nothing after that is known here, not even whether it still records. It is tried every ${seconds} s; the page goes on by itself.`,
+  room: (free: string) => `${free} are free on the archive’s disk.`,
   pvsUnknown: "PVs: not known",
   silentSince: (time: string) => `silent since ${time}`,
   silent: "The archiver does not answer",
