@@ -61,9 +61,9 @@ async function failing(files, concurrency) {
   return [...failed];
 }
 
-// Three files at a time: browsers wait more than they work, and more of them would only make each other late. A file that fails runs once
+// Two files at a time: browsers wait as often as they work, and more of them would only make each other late. A file that fails runs once
 // more, with the machine for itself: what passes then stands above as failed, to be looked into.
-let failed = await failing(files, 3);
+let failed = await failing(files, 2);
 if (failed.length > 0 && failed.length <= 3) {
   console.log(`\nonce more, one at a time: ${failed.map((file) => basename(file)).join(", ")}`);
   failed = await failing(failed, 1);
