@@ -33,12 +33,12 @@ check: setup ui/dist/index.html ## format, lints and types in all three language
 
 # Two things at a time: the tests of cargo are built while Python's packages come, and run while the program is built that the others test;
 # four of these at a time, as each waits as long as it works.
-# Those of the page have the machine for themselves, and then those of Python and of the system, which mostly wait, six at a time. What
+# Those of the page have the machine for themselves, and then those of Python and of the system, which mostly wait, five at a time. What
 # fails of these beside others runs once more alone: the first failure stays in the output, to be looked into.
 test: .make/system ui/dist/index.html ## all tests; what was skipped, and why, is printed after each part
 	$(MAKE) --no-print-directory -j2 test-cargo build-tested
 	cd ui && npm test
-	$(PYTEST) -n 6 --dist loadfile --durations=10 || $(PYTEST) --last-failed --last-failed-no-failures none
+	$(PYTEST) -n 5 --dist loadfile --durations=10 || $(PYTEST) --last-failed --last-failed-no-failures none
 
 test-cargo: build-tests setup
 	MAKEFLAGS= RUST_TEST_THREADS=4 cargo test --workspace --tests --examples
