@@ -192,7 +192,8 @@ impl Iterator for ArrayBinsArrow {
     }
 }
 
-fn columns(bin: &ArrayBin) -> Vec<(&'static str, ArrayRef)> {
+/// A row for each element, or for some neighbouring ones.
+pub(super) fn columns(bin: &ArrayBin) -> Vec<(&'static str, ArrayRef)> {
     let rows = bin.rows.len();
     let times = |time: Timestamp| arrow::times(vec![time; rows]);
     let counts = |counts: Vec<u64>| -> ArrayRef { Arc::new(UInt64Array::from(counts)) };

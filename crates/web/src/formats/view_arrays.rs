@@ -3,15 +3,14 @@
 
 use std::{collections::HashMap, io::Write, sync::Arc};
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, UInt8Array, UInt16Array, UInt64Array};
+use arrow_array::{ArrayRef, RecordBatch, UInt16Array, UInt64Array, new_null_array};
 use arrow_ipc::writer::StreamWriter;
-use arrow_schema::Schema;
+use arrow_schema::{Field, Schema};
 use axum::body::Bytes;
-use query::{ArrayBin, Bin, Elements};
-use sample::Timestamp;
+use query::{ArrayBin, Bin};
 
 use super::{
-    array_bins::places,
+    array_bins::{columns, places},
     arrow::{self, columns_of_bins, fields_of},
     plain::put_cell,
 };
@@ -52,12 +51,12 @@ impl ViewArrow {
 
     /// All bins of a PV of numbers.
     pub(crate) fn numbers(&mut self, number: u16, bins: &[Bin]) -> Result<Bytes, arrow::Error> {
-        self.write(columns_of_numbers(number, bins))
+        self.write(columns_of_numbers(number, bins).into_iter().map(|(_, column)| column).collect())
     }
 
     /// A bin of arrays.
     pub(crate) fn arrays(&mut self, number: u16, bin: &ArrayBin) -> Result<Bytes, arrow::Error> {
-        if bin.rows.is_empty() { Ok(Bytes::new()) } else { self.write(columns_of_arrays(number, bin)) }
+        if bin.rows.is_empty() { Ok(Bytes::new()) } else { self.write(columns_of_arrays(&self.schema, number, bin)) }
     }
 
     pub(crate) fn finish(&mut self) -> Result<Bytes, arrow::Error> {
@@ -65,8 +64,7 @@ impl ViewArrow {
         Ok(self.take())
     }
 
-    fn write(&mut self, columns: Vec<(&'static str, ArrayRef)>) -> Result<Bytes, arrow::Error> {
-        let columns = columns.into_iter().map(|(_, column)| column).collect();
+    fn write(&mut self, columns: Vec<ArrayRef>) -> Result<Bytes, arrow::Error> {
         self.writer.write(&RecordBatch::try_new(Arc::clone(&self.schema), columns)?)?;
         Ok(self.take())
     }
@@ -86,33 +84,11 @@ fn columns_of_numbers(number: u16, bins: &[Bin]) -> Vec<(&'static str, ArrayRef)
 }
 
 /// The same columns: what is only said of numbers is unknown.
-fn columns_of_arrays(number: u16, bin: &ArrayBin) -> Vec<(&'static str, ArrayRef)> {
+fn columns_of_arrays(schema: &Schema, number: u16, bin: &ArrayBin) -> Vec<ArrayRef> {
     let rows = bin.rows.len();
-    let times = |time: Timestamp| arrow::times(vec![time; rows]);
-    let counts = |counts: Vec<u64>| -> ArrayRef { Arc::new(UInt64Array::from(counts)) };
-    let numbers = |number: fn(&Elements) -> f64| -> ArrayRef {
-        let known = |row| Some(number(row)).filter(|number| !number.is_nan());
-        Arc::new(bin.rows.iter().map(known).collect::<Float64Array>())
-    };
-    let no_number: ArrayRef = Arc::new(Float64Array::new_null(rows));
-    vec![
-        ("pv", Arc::new(UInt16Array::from(vec![number; rows]))),
-        ("start", times(bin.t0)),
-        ("end", times(bin.t1)),
-        ("count", counts(bin.rows.iter().map(|row| row.count).collect())),
-        ("min", numbers(|row| row.min)),
-        ("max", numbers(|row| row.max)),
-        ("mean", numbers(|row| row.mean)),
-        ("std", Arc::clone(&no_number)),
-        ("time_weighted_mean", Arc::clone(&no_number)),
-        ("covered", Arc::clone(&no_number)),
-        ("first", Arc::clone(&no_number)),
-        ("last", no_number),
-        ("severity", Arc::new(UInt8Array::from(vec![bin.severity_max as u8; rows]))),
-        ("nan", Arc::new(UInt64Array::new_null(rows))),
-        ("invalid", counts(vec![bin.invalid_count; rows])),
-        ("arrays", counts(vec![bin.count; rows])),
-        ("element", counts(places(bin).map(|(element, _)| element as u64).collect())),
-        ("elements", counts(places(bin).map(|(_, elements)| elements as u64).collect())),
-    ]
+    let mut told: HashMap<&str, ArrayRef> = columns(bin).into_iter().collect();
+    told.insert("pv", Arc::new(UInt16Array::from(vec![number; rows])));
+    told.insert("invalid", Arc::new(UInt64Array::from(vec![bin.invalid_count; rows])));
+    let unknown = |field: &Field| new_null_array(field.data_type(), rows);
+    schema.fields().iter().map(|field| told.remove(field.name().as_str()).unwrap_or_else(|| unknown(field))).collect()
 }
