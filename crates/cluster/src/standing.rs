@@ -18,7 +18,7 @@ use crate::{
     answers::SIZES_AT_ONCE,
     board::{Board, Seat},
     numbers::{global, split},
-    rows::{IocRow, SizeRow},
+    rows::SizeRow,
     seams::Open,
     whole::Whole,
     wire::{Answer, Question, StatusRow},
@@ -47,6 +47,16 @@ impl Whole {
             }
             thread::sleep(AGAIN);
         }
+    }
+
+    /// What each other node says; those that do not answer, or do not know the question yet, are passed over.
+    pub(crate) fn told_by_others<T>(
+        &self,
+        question: Question,
+        told: impl Fn(Answer) -> Option<T>,
+    ) -> impl Iterator<Item = T> {
+        let ask = move |node: String| self.board.ask(&node, &question).ok().and_then(&told);
+        self.board.others().into_iter().filter_map(ask)
     }
 
     /// How a PV fares at the node that has its shard; none if nobody says.
@@ -133,11 +143,11 @@ impl Standing for Whole {
     /// Those of this node, and those that the others tell of.
     fn iocs(&self) -> Vec<Ioc> {
         let mut iocs: Vec<Ioc> = self.board.open().values().flat_map(|open| open.standing.iocs()).collect();
-        for node in self.board.others() {
-            if let Ok(Answer::Iocs(rows)) = self.board.ask(&node, &Question::Iocs) {
-                iocs.extend(rows.iter().filter_map(IocRow::ioc));
-            }
-        }
+        let there = self.told_by_others(Question::Iocs, |answer| match answer {
+            Answer::Iocs(rows) => Some(rows),
+            _ => None,
+        });
+        iocs.extend(there.flatten().filter_map(|row| row.ioc()));
         iocs
     }
 

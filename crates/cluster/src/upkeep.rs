@@ -77,21 +77,19 @@ impl Board {
 }
 
 impl Whole {
-    /// Nodes that do not answer, or do not know the question yet, are passed over.
+    /// How long what all nodes have is kept.
     pub(crate) fn kept(&self) -> Vec<KeptFor> {
-        let there =
-            self.board.others().into_iter().filter_map(|node| match self.board.ask(&node, &Question::Retention) {
-                Ok(Answer::Retention(rows)) => Some(rows.into_iter().map(KeptRow::kept).collect()),
-                _ => None,
-            });
+        let there = self.told_by_others(Question::Retention, |answer| match answer {
+            Answer::Retention(rows) => Some(rows.into_iter().map(KeptRow::kept).collect()),
+            _ => None,
+        });
         together([self.board.kept_here()].into_iter().chain(there))
     }
 
     /// The first of all nodes.
     pub(crate) fn next_week(&self, keep: Duration) -> Option<WeekToGo> {
-        let question = Question::NextToGo(nanos(keep));
-        let there = self.board.others().into_iter().filter_map(|node| match self.board.ask(&node, &question) {
-            Ok(Answer::NextToGo(week)) => week.map(WeekRow::week),
+        let there = self.told_by_others(Question::NextToGo(nanos(keep)), |answer| match answer {
+            Answer::NextToGo(week) => week.map(WeekRow::week),
             _ => None,
         });
         self.board.next_to_go_here(keep).into_iter().chain(there).min_by_key(|week| week.at)
