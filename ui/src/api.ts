@@ -220,7 +220,7 @@ export interface Account {
   adds_up: boolean;
 }
 
-/** The same of a step of the ledger. */
+/** What became of the updates of one step of the ledger. */
 export interface Step extends Account {
   from_seconds: number;
 }

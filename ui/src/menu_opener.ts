@@ -36,7 +36,7 @@ export class MenuOpener {
     this.bringing((menus) => menus.ofNote(mark, at, mainPart()));
   }
 
-  /** Of what has the focus: a row, else the plot at its cursor, or the moment that is shown where there is no plot. */
+  /** Opens the menu of whatever has the focus: a row, else the plot at its cursor, or the moment that is shown where there is no plot. */
   ofFocus(): void {
     const page = this.page();
     const row = page.focused;

@@ -1113,7 +1113,7 @@ export class TestServer {
     return { name: pv.name, status: paused ? "paused" : "resumed" };
   }
 
-  /** So many updates come in each step as samples are taken outside of gaps. */
+  /** The updates of each step: as many as samples are taken outside of gaps. */
   private ledger(pv: FixturePv, range: Range, url: URL): object {
     const step = Number(url.searchParams.get("step") ?? 60);
     const steps = [];

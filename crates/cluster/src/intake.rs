@@ -14,7 +14,7 @@ use crate::{
     whole::Whole,
 };
 
-/// So many PVs are named that a part cannot be taken for.
+/// A refusal names at most this many of the PVs for which a part cannot be taken.
 const NAMED_MAX: usize = 5;
 
 /// An import under way. Each shard has one of its own.

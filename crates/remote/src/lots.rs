@@ -23,14 +23,14 @@ use tokio::{
 
 use crate::frame::Item;
 
-/// Who works on an answer says so that often.
+/// How often a node says that it still works on an answer.
 const ALIVE_EACH: Duration = Duration::from_millis(250);
-/// So many bytes of frames go together. A thousand bins of a year are 1,400 summaries of 85 bytes: each by itself, they took nine times as
+/// A lot is handed over once it has this many bytes of frames. A thousand bins of a year are 1,400 summaries of 85 bytes: each by itself, they took nine times as
 /// long as at the node that has them (`make cluster-load`).
 const LOT_BYTES: usize = 32 << 10;
 /// A piece that comes so long after the last hand-over is not kept back; one that comes sooner waits for the next.
 const LOT_TIME: Duration = Duration::from_millis(2);
-/// So long a lot may wait for who asked.
+/// The longest that a lot waits until its reader takes it.
 const TAKEN_WITHIN: Duration = Duration::from_secs(120);
 
 /// Nobody takes the answer any more.

@@ -38,7 +38,7 @@ pub(crate) struct Total {
 pub(crate) struct Parts<'a> {
     server: &'a str,
     import: &'a str,
-    /// So long it is waited for an archiver that takes nothing.
+    /// How long the import waits for an archiver that takes nothing.
     patience: Duration,
     /// What the next part begins with, so that equal bytes of two times have two names.
     label: String,

@@ -10,9 +10,9 @@ use ureq::{Body, Error, http::Response};
 
 use crate::{commands::http::checked, failure::Failure};
 
-/// So often it tries again.
+/// How long an import rests between two tries.
 const AGAIN: Duration = Duration::from_secs(1);
-/// By this an archiver says that it takes nothing at present.
+/// The status with which an archiver says that it takes nothing at present.
 const NOT_NOW: u16 = 503;
 
 /// An answer that is a success. What the archiver does not take at present is sent again for so long.

@@ -169,7 +169,7 @@ fn those_who_wait_hold_little_that_was_read_in_advance() {
     assert!(whole().0 < 13, "alone again");
 }
 
-/// Of what lies in memory little is read at once; of a disk or a network that has to be waited for, all that is wanted next.
+/// A query reads little at once of what lies in memory, and all that it wants next where it has to wait for a disk or a network.
 #[test]
 fn where_reads_have_to_be_waited_for_few_are_made() {
     let folder = tempfile::tempdir().unwrap();

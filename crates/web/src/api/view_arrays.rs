@@ -65,7 +65,7 @@ pub(super) fn answer(call: &Call, format: &str, head: Map<String, Value>, parts:
     }
 }
 
-/// What is sent: the beginning, each piece, and the end. What breaks off has no end: nobody is to take it for the whole.
+/// The answer in chunks: the beginning, each piece, and the end. An answer that breaks off has no end, so that nobody takes it for the whole.
 fn chunks(
     begin: Bytes,
     pieces: impl Iterator<Item = Option<Result<Piece, Refusal>>>,
@@ -81,7 +81,7 @@ fn chunks(
     whole.filter(|chunk| !chunk.as_ref().is_ok_and(Bytes::is_empty))
 }
 
-/// What is put into the answer next, with the number of its PV.
+/// One piece of the answer, with the number of its PV.
 enum Piece {
     /// A PV; one of arrays is followed by its bins and what was damaged among them.
     Begins(u16, Box<Part>),
