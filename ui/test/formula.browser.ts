@@ -81,8 +81,9 @@ test("a drag that goes on leaves a formula as it is, and has it computed where i
   await page.keyboard.down("Shift");
   await page.mouse.down();
   // Until the edge of the PV has been asked for.
+  const began = Date.now();
   for (let i = 1; asked("/view") < 2; i++) {
-    assert.ok(i < 2000, "a drag that goes on asks for its edge");
+    assert.ok(Date.now() - began < 20_000, "a drag that goes on asks for its edge");
     await page.mouse.move(x + 100 * Math.sin(i / 20), y);
   }
   assert.equal(asked("/formula"), 0, "of the formula nothing was asked for");
