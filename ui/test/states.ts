@@ -456,8 +456,8 @@ async function find(page: Page, server: TestServer, base: string): Promise<void>
   await open(page, `${base}?pv=SR:CURRENT&${HOUR}`);
   await page.keyboard.press("/");
   await page.keyboard.type("lab");
-  await page.locator('#found [data-pv="LAB:TEMP1"]').waitFor();
-  await page.locator("#found .found-head").waitFor();
+  // Of the whole list, which comes before anything is typed, nothing is chosen yet.
+  await page.locator('#found[data-match="lab"] .found-head').waitFor();
   await page.keyboard.press("Control+Enter");
   for (let i = 0; i < 4; i++) await page.keyboard.press("ArrowDown");
   for (let i = 0; i < 2; i++) await page.keyboard.press("Shift+ArrowDown");
