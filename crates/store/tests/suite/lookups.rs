@@ -155,7 +155,8 @@ fn those_who_wait_hold_little_that_was_read_in_advance() {
     let whole = || disk.reads_of(|| read(&store, pv, TimeRange::ALL));
     whole();
     let alone = whole().0;
-    assert!((3..13).contains(&alone), "alone: {alone} reads, of 2 MB in runs");
+    // As few as two where this thread was kept waiting, which looks as if the disk had been.
+    assert!((2..13).contains(&alone), "alone: {alone} reads, of 2 MB in runs");
     let wait = || {
         let mut waiting = store.reader().samples(pv, TimeRange::ALL);
         waiting.by_ref().take(2).for_each(|batch| assert!(batch.is_ok()));
