@@ -1,6 +1,6 @@
 #!/bin/bash
 # A Cassandra cluster of a few nodes on loopback, for tests: up [NODES] | kill NODE | start NODE | replace NODE (a dead one, by one that has
-# nothing) | tool NODE ARGUMENTS… (nodetool) | down | with NODES COMMAND… (up, the command, down).
+# nothing) | tool NODE ARGUMENTS… (nodetool) | down | with NODES COMMAND… (up, the command, down) | fetch (what `up` fetches if it is not there).
 # Needs mvn and Java 17. The command finds the nodes in PVARK_CQL. With PVARK_CASSANDRA_AUTHENTICATOR=PasswordAuthenticator they want passwords,
 # with PVARK_CASSANDRA_TLS=1 TLS with certificates of both sides, which the command finds in PVARK_CQL_TLS.
 set -euo pipefail
@@ -214,6 +214,9 @@ down() {
 }
 
 case ${1:-} in
+fetch)
+    install
+    ;;
 up)
     up "${2:-3}"
     ;;
