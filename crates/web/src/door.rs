@@ -87,9 +87,9 @@ impl Doors {
         self.locks().flat_map(|lock| lock.certificates.problems(now)).collect()
     }
 
-    /// Looks at the files of their certificates. Reads files.
-    pub(crate) fn look(&self, now: Timestamp) {
-        self.locks().for_each(|lock| lock.certificates.look(now));
+    /// Looks at the files of their certificates. Reads files. Whether that is done, and not left to others who look at some of them already.
+    pub(crate) fn look(&self, now: Timestamp) -> bool {
+        self.locks().fold(true, |is_done, lock| lock.certificates.look(now) && is_done)
     }
 
     /// The files of certificates, and until when what is used of each holds.

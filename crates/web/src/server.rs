@@ -155,9 +155,9 @@ impl Serve {
         &self.urls
     }
 
-    /// Looks at the files of certificates, and uses those that are new; the server does so itself each minute. A disk that does not
-    /// answer holds up only those who wait for the end of it.
-    pub fn look_at_certificates(&self) -> JoinHandle<()> {
+    /// Looks at the files of certificates, and uses those that are new; the server does so itself each minute. Whether that is done, or left to
+    /// somebody who looks at some of them already. A disk that does not answer holds up only those who wait for the end of it.
+    pub fn look_at_certificates(&self) -> JoinHandle<bool> {
         let doors = Arc::clone(&self.doors);
         self.runtime.spawn_blocking(move || doors.look(now()))
     }

@@ -4,8 +4,8 @@ use std::{
     sync::{
         Arc, Mutex,
         atomic::{
-            AtomicBool,
-            Ordering::{Acquire, Release},
+            AtomicUsize,
+            Ordering::{AcqRel, Acquire},
         },
     },
     time::Duration,
@@ -27,8 +27,8 @@ pub(crate) struct Certificates {
     /// None while no pair was ever good for anything.
     used: ArcSwapOption<ServerConfig>,
     state: Mutex<State>,
-    /// Whether somebody looks at the files, which takes long on a disk that does not answer.
-    looking: AtomicBool,
+    /// How many were to look at the files since nobody did. One of them looks for all, which takes long on a disk that does not answer.
+    wanted: AtomicUsize,
 }
 
 /// What is known of the files.
@@ -46,12 +46,8 @@ struct State {
 impl Certificates {
     /// Reads the files for the first time. Whatever is wrong with them is told by `problems`: the archiver records without them.
     pub(crate) fn new(tls: Tls, now: Timestamp) -> Certificates {
-        let certificates = Certificates {
-            tls,
-            used: ArcSwapOption::empty(),
-            state: Mutex::default(),
-            looking: AtomicBool::new(false),
-        };
+        let certificates =
+            Certificates { tls, used: ArcSwapOption::empty(), state: Mutex::default(), wanted: AtomicUsize::new(0) };
         certificates.look(now);
         certificates
     }
@@ -61,14 +57,20 @@ impl Certificates {
         self.used.load_full()
     }
 
-    /// Looks at the files, and uses what is new there if it fits. What is wrong is said in the log once.
-    pub(crate) fn look(&self, now: Timestamp) {
-        if self.looking.swap(true, Acquire) {
-            return;
+    /// Looks at the files, and uses what is new there if it fits. What is wrong is said in the log once. Whether that is done: whoever looks
+    /// already looks once more then, as the files may have been replaced behind it.
+    pub(crate) fn look(&self, now: Timestamp) -> bool {
+        if self.wanted.fetch_add(1, AcqRel) > 0 {
+            return false;
         }
-        let read = CertificateFiles::read(&self.tls);
-        self.take(read, now);
-        self.looking.store(false, Release);
+        loop {
+            let wanted = self.wanted.load(Acquire);
+            let read = CertificateFiles::read(&self.tls);
+            self.take(read, now);
+            if self.wanted.compare_exchange(wanted, 0, AcqRel, Acquire).is_ok() {
+                return true;
+            }
+        }
     }
 
     fn take(&self, read: Result<CertificateFiles, String>, now: Timestamp) {
@@ -136,5 +138,58 @@ impl Certificates {
     pub(crate) fn holds_until(&self) -> (String, Option<Timestamp>) {
         let state = self.state.lock().expect("no holder of this lock panics");
         (self.tls.certificate.display().to_string(), state.not_after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path, process::Command, thread};
+
+    use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+
+    use super::*;
+
+    /// Both files of a certificate that holds until a year begins.
+    fn pair(until: i32) -> (String, String) {
+        let key = KeyPair::generate().expect("a key");
+        let mut params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
+        params.not_after = date_time_ymd(until, 1, 1);
+        (params.self_signed(&key).expect("a certificate").pem(), key.serialize_pem())
+    }
+
+    fn put(path: &Path, text: &str) {
+        let part = path.with_extension("part");
+        fs::write(&part, text).expect("there is room");
+        fs::rename(part, path).expect("it is in the same folder");
+    }
+
+    #[test]
+    fn files_that_are_replaced_while_somebody_looks_are_looked_at_once_more() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (certificate, key) = (folder.path().join("tls.pem"), folder.path().join("tls.key"));
+        let (of_certificate, of_key) = pair(2090);
+        put(&certificate, &of_certificate);
+        put(&key, &of_key);
+        let now = Timestamp::from_seconds(1_800_000_000, 0);
+        let tls = Tls { certificate: certificate.clone(), key: key.clone(), clients: None };
+        let certificates = Certificates::new(tls, now);
+        let until = || certificates.holds_until().1.expect("one is used").to_string();
+        assert!(until().starts_with("2090-"), "{}", until());
+        // Whoever reads this waits until it has been written.
+        let pipe = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+        fs::rename(&pipe, &key).expect("it is in the same folder");
+        thread::scope(|scope| {
+            let first = scope.spawn(|| certificates.look(now));
+            let written = fs::OpenOptions::new().write(true).open(&key).expect("somebody reads it");
+            let (of_certificate, of_key) = pair(2091);
+            put(&certificate, &of_certificate);
+            put(&key, &of_key);
+            assert!(!certificates.look(now), "it is left to the one who looks already");
+            drop(written);
+            assert!(first.join().expect("it does not panic"));
+        });
+        assert!(until().starts_with("2091-"), "{}", until());
+        assert!(certificates.look(now), "nobody looks any more");
     }
 }

@@ -125,8 +125,13 @@ impl Archive {
 
     /// Lets it look at the files of its certificates, and waits until it has.
     pub(crate) fn look_at_certificates(&self) {
-        let looking = self.serve.as_ref().expect("it serves").look_at_certificates();
-        self.runtime.block_on(looking).expect("it looks");
+        let looks = || {
+            let looking = self.serve.as_ref().expect("it serves").look_at_certificates();
+            self.runtime.block_on(looking).expect("it looks")
+        };
+        while !looks() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
     }
 
     /// Where the store lies.
