@@ -18,6 +18,8 @@ export interface DetailsContext {
   now: number;
   gaps: Gap[];
   log: boolean;
+  /** Whose turn it is after this one, and what tells of it; none where there is no other. */
+  next: { name: string; open(): void } | null;
 }
 
 /** More gaps than this are counted, not listed. */
@@ -25,6 +27,8 @@ const GAPS_LISTED_MAX = 50;
 
 export class Details {
   private dialog = byId<HTMLDialogElement>("details");
+  /** What is told of: an answer about another one comes too late. */
+  private context: DetailsContext | null = null;
 
   constructor(
     private toggleLog: (name: string) => void,
@@ -34,13 +38,21 @@ export class Details {
   ) {}
 
   async open(name: string, context: DetailsContext): Promise<void> {
-    this.fill(name, h("p", { class: "hint" }, commonWords.loading));
+    const wasNext = document.activeElement?.classList.contains("next-pv") === true;
+    this.context = context;
+    const fill = (...content: HTMLElement[]) => {
+      if (this.context === context) this.fill(name, context, ...content);
+    };
+    if (!this.dialog.open) this.dialog.replaceChildren();
+    fill(h("p", { class: "hint" }, commonWords.loading));
     if (!this.dialog.open) this.dialog.showModal();
+    // Whoever goes from one to the next goes on.
+    if (wasNext) this.dialog.querySelector<HTMLElement>(".next-pv, header button")!.focus();
     try {
       const detail = await getPv(name);
       this.changed(detail);
       const why = h("section", { role: "status" }, h("p", { class: "hint" }, words.asking));
-      this.fill(name, why, this.actions(detail, context), facts(detail, context.zone));
+      fill(why, this.actions(detail, context), facts(detail, context.zone));
       const zoom = this.zoom && ((range: Range) => this.go(range));
       const { whySection } = await bring(why, () => import("./why.ts"));
       const told = whySection(name, detail, { ...context, zoom });
@@ -48,7 +60,7 @@ export class Details {
         await told.catch((error: unknown) => h("div", {}, errorText(error), gapList(context))),
       );
     } catch (error) {
-      this.fill(name, errorText(error));
+      fill(errorText(error));
     }
   }
 
@@ -57,13 +69,27 @@ export class Details {
     this.zoom?.(range);
   }
 
-  private fill(name: string, ...content: HTMLElement[]): void {
+  /** What stands at the top stays, with the focus that is on it. */
+  private fill(name: string, { next }: DetailsContext, ...content: HTMLElement[]): void {
+    const had = this.dialog.querySelector("header");
+    const key = `${name} ${next?.name ?? ""}`;
+    if (had?.dataset.key === key) {
+      while (had.nextSibling) had.nextSibling.remove();
+      return this.dialog.append(...content);
+    }
     const close = h(
       "button",
       { type: "button", "aria-label": commonWords.close, click: () => this.dialog.close() },
       "✕",
     );
-    this.dialog.replaceChildren(h("header", {}, h("h2", { id: "details-title" }, name), close), ...content);
+    const title = next ? words.nextTitle(next.name) : "";
+    const go = h(
+      "button",
+      { type: "button", class: "next-pv", title, click: () => next?.open() },
+      words.next,
+    );
+    const head = [h("h2", { id: "details-title" }, name), ...(next ? [go] : []), close];
+    this.dialog.replaceChildren(h("header", { "data-key": key }, ...head), ...content);
   }
 
   private actions(detail: PvDetail, context: DetailsContext): HTMLElement {

@@ -204,8 +204,10 @@ function openDetails(name: string, shown: Range = rangeOf(store.view, now())): v
   if (source.kind === "formula") return search.edit(name);
   const earlier = source.kind === "over" ? secondsEarlier(source.by, shown.from) : 0;
   const range = { from: shown.from - earlier, to: shown.to - earlier };
+  const next = page.after(name);
   void details.open(source.pv, {
     range,
+    next: next === undefined ? null : { name: next, open: () => openDetails(next, shown) },
     zone: store.view.zone,
     now: now(),
     gaps: trace?.gaps ?? [],

@@ -272,6 +272,16 @@ export class Page {
     return this.traces.find((trace) => isLacking(trace, this.range()))?.name;
   }
 
+  /** The row after one of which something is missing, too; where there is none the next that is no formula. */
+  after(name: string): string | undefined {
+    const at = this.traces.findIndex((trace) => trace.name === name);
+    if (at < 0) return undefined;
+    const rest = [...this.traces.slice(at + 1), ...this.traces.slice(0, at)].filter(
+      ({ source, unknown }) => source.kind !== "formula" && !unknown,
+    );
+    return (rest.find((trace) => isLacking(trace, this.range())) ?? rest[0])?.name;
+  }
+
   /** From the oldest sample of the PVs on the page until now; none if they have none. */
   async everything(): Promise<Range | null> {
     const names = new Set(

@@ -9,11 +9,12 @@ import {
   type PvDetail,
   type Reason,
 } from "./api.ts";
+import { copyText } from "./copy.ts";
 import { exactOf } from "./decode.ts";
-import { counted, h } from "./dom.ts";
+import { counted, h, setText } from "./dom.ts";
 import type { Range } from "./state.ts";
-import { floatOf, formatDuration, formatTime, type Zone } from "./time.ts";
-import { stepFor, sumOf, updatesOf } from "./why_bars.ts";
+import { floatOf, formatDuration, formatTime, iso, zoneName, type Zone } from "./time.ts";
+import { missingOf, stepFor, sumOf, updatesOf } from "./why_bars.ts";
 import { commonWords } from "./words/common.ts";
 import { GAP_TO_DO, whyWords as words } from "./words/why.ts";
 
@@ -48,7 +49,7 @@ export async function whySection(name: string, detail: PvDetail, context: WhyCon
   const gaps = told.reasons.filter(({ kind }) => kind in GAP_TO_DO);
   const title = extentText(context.range.from, context.range.to, context.zone);
   const lines = [nowText(told, context), outsideText(detail, told, context)];
-  return h(
+  const section: HTMLElement = h(
     "section",
     { id: "why", "data-complete": told.complete },
     h("p", { class: "faint" }, words.title(title)),
@@ -65,21 +66,23 @@ export async function whySection(name: string, detail: PvDetail, context: WhyCon
     h("p", {}, sureText(told, range)),
     h("h3", {}, words.toDo),
     ...toDo(gaps),
-    ...actions(gaps, context),
+    actions(gaps, context, () => textOf(name, section, context)),
   );
+  return section;
 }
 
-/** For how many seconds nobody recorded. */
-function missingOf(gaps: Reason[], range: Range): number {
-  let [sum, until] = [0, range.from];
-  for (const { from_seconds: from, to_seconds: to } of [...gaps].sort(
-    (a, b) => a.from_seconds - b.from_seconds,
-  )) {
-    const end = Math.min(to, range.to);
-    sum += Math.max(0, end - Math.max(from, until));
-    until = Math.max(until, end);
-  }
-  return sum;
+/** All that is told, as a text for a logbook or a mail: with the zone of its times, and with a link to what is plotted. */
+function textOf(name: string, section: HTMLElement, { range, zone }: WhyContext): string {
+  const lines = [...section.querySelectorAll<HTMLElement>("h3, p, li, .why-bars")].flatMap((part) => {
+    // What stands beside the bars their label has, too.
+    if (part.matches(".actions, .said, .why-updates :is(h3, p)")) return [];
+    const text = part.textContent!.trim();
+    if (part.matches("h3")) return ["", text];
+    return [part.matches("li") ? `- ${text}` : (part.getAttribute("aria-label") ?? text)];
+  });
+  const span = `from=${iso(range.from)}&to=${iso(range.to)}`;
+  const link = new URL(`./?pv=${encodeURIComponent(name)}&${span}`, location.href).href;
+  return [`${name}, ${words.timesIn(zoneName(range.to, zone))}`, ...lines, "", link, ""].join("\n");
 }
 
 function verdictText(told: Explanation, gaps: Reason[], range: Range): string {
@@ -127,7 +130,7 @@ function toDo(gaps: Reason[]): HTMLElement[] {
   return (advice.length > 0 ? advice : [words.nothingToDo]).map((line) => h("p", {}, line));
 }
 
-function actions(gaps: Reason[], { zoom, range }: WhyContext): HTMLElement[] {
+function actions(gaps: Reason[], { zoom, range }: WhyContext, text: () => string): HTMLElement {
   const first = gaps.find(({ from_seconds: from, to_seconds: to }) => from > range.from || to < range.to);
   const buttons: HTMLElement[] = [];
   if (zoom && first) {
@@ -138,7 +141,22 @@ function actions(gaps: Reason[], { zoom, range }: WhyContext): HTMLElement[] {
   }
   if (gaps.some(({ kind }) => kind === "disconnected" || kind === "never_connected"))
     buttons.push(h("a", { class: "button", href: "manage?part=iocs" }, words.iocs));
-  return buttons.length > 0 ? [h("p", { class: "actions" }, ...buttons)] : [];
+  const said = h("span", { class: "faint", role: "status" });
+  const copy = h(
+    "button",
+    { type: "button", class: "link", click: () => void copied(text(), said) },
+    words.copy,
+  );
+  return h("p", { class: "actions" }, ...buttons, h("span", { class: "space" }), said, copy);
+}
+
+/** Where there is no clipboard the text is there to be copied by hand. */
+async function copied(text: string, said: HTMLElement): Promise<void> {
+  if (await copyText(text)) return setText(said, words.copied);
+  const field = h("textarea", { rows: "8", readonly: true, "aria-label": words.copy });
+  field.value = text;
+  said.replaceChildren(field);
+  field.select();
 }
 
 /** Where the PV stands at this moment, which is what can still be mended. */

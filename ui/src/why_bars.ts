@@ -21,6 +21,19 @@ export function sumOf(counts: Record<string, number>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
+/** For how many seconds nobody recorded. */
+export function missingOf(gaps: Reason[], range: Range): number {
+  let [sum, until] = [0, range.from];
+  for (const { from_seconds: from, to_seconds: to } of [...gaps].sort(
+    (a, b) => a.from_seconds - b.from_seconds,
+  )) {
+    const end = Math.min(to, range.to);
+    sum += Math.max(0, end - Math.max(from, until));
+    until = Math.max(until, end);
+  }
+  return sum;
+}
+
 export interface Updates {
   steps: Step[];
   /** Seconds. */

@@ -2,6 +2,8 @@
 
 /** Everything about one PV. */
 export const detailsWords = {
+  next: "Next PV",
+  nextTitle: (name: string) => `Go on with ${name}`,
   asking: "asking what is missing …",
   resume: "Resume archiving",
   pause: "Pause archiving",

@@ -41,6 +41,9 @@ export const whyWords = {
   nothingToDo: "Nothing on this side.",
   zoom: "Zoom to the gap",
   iocs: "Open the IOCs",
+  copy: "Copy as text",
+  copied: "Copied.",
+  timesIn: (zone: string) => `times in ${zone}`,
 } as const;
 
 /** What to do about a gap, by its cause. */
