@@ -5,6 +5,7 @@ import { ApiError, isAbort } from "./api.ts";
 import { counted, h, setText } from "./dom.ts";
 import { download } from "./file.ts";
 import { readList } from "./list.ts";
+import { findViews, viewNamed } from "./memos.ts";
 import { MomentField } from "./moment_field.ts";
 import { partParams, rememberPart } from "./part.ts";
 import { rowsAt, rowsBetween, shownRows, type Shown, type SnapshotRow } from "./snapshot_rows.ts";
@@ -19,6 +20,8 @@ const PVS_MAX = 2000;
 const PLOTTED_MAX = 50;
 /** Servers and mails take no addresses that are much longer. */
 const ADDRESS_LETTERS_MAX = 10_000;
+/** So many saved views are offered as lists. */
+const NAMED_MAX = 500;
 const TOLERANCES = [0, 1, 3, 10];
 /** How many seconds before A a gap may lie that is told of a PV. */
 const BEFORE_A = 1;
@@ -40,6 +43,9 @@ export class Snapshot {
     spellcheck: "false",
   });
   private names: string[] | null = null;
+  /** The saved view whose PVs these are. */
+  private named: string | null = null;
+  private views = h("select", { "aria-label": words.named, hidden: true });
   private a: MomentField;
   private b: MomentField;
   private shown: Shown = "changed";
@@ -68,7 +74,11 @@ export class Snapshot {
     this.a = new MomentField(words.a, actions, "now");
     this.b = new MomentField(words.b, actions, words.bHint);
     this.list.addEventListener("paste", (event) => this.paste(event));
-    this.list.addEventListener("input", () => (this.names = null));
+    this.list.addEventListener("input", () => {
+      this.names = null;
+      this.setNamed(null);
+    });
+    this.views.addEventListener("change", () => void this.takeNamed(this.views.value));
     this.tolerance.append(
       ...TOLERANCES.map((many) => h("option", { value: `${many}` }, words.tolerances(many))),
     );
@@ -87,6 +97,7 @@ export class Snapshot {
       "form",
       { class: "snapshot-form", novalidate: true },
       h("label", { class: "list-label" }, h("span", {}, words.list), this.list),
+      h("div", { class: "of-moment named-list" }, this.views),
       h("div", { class: "of-moment" }, this.a.element, ...quick(this.a, ["now"])),
       h("div", { class: "of-moment" }, this.b.element, ...quick(this.b, ["-1 h", "-1 d", "-1 w"])),
       go,
@@ -116,11 +127,49 @@ export class Snapshot {
     if (shown === "all" || shown === "lacking") this.shown = shown;
     const tolerance = params.get("tol");
     if (TOLERANCES.some((many) => `${many}` === tolerance)) this.tolerance.value = tolerance!;
-    if (this.asked() !== null) void this.take();
+    void this.offerNamed();
+    const named = params.get("list");
+    if (named !== null) void this.takeNamed(named);
+    else if (this.asked() !== null) void this.take();
     else {
       setText(this.told, words.begin);
       this.list.focus();
     }
+  }
+
+  /** Views that somebody saved, as lists: their PVs are those that were plotted in them. */
+  private async offerNamed(): Promise<void> {
+    const views = await findViews("", NAMED_MAX).catch((error: unknown) => {
+      // They are offered to whoever may see them; a list can be named all the same.
+      if (error instanceof ApiError) return [];
+      throw error;
+    });
+    const lists = views.filter(({ pvs }) => pvs.length > 0).sort((a, b) => (a.name < b.name ? -1 : 1));
+    this.views.replaceChildren(
+      h("option", { value: "" }, words.namedFirst),
+      ...lists.map(({ name, pvs }) => h("option", { value: name }, words.namedOf(name, pvs.length))),
+    );
+    this.views.hidden = lists.length === 0;
+    this.views.value = this.named ?? "";
+  }
+
+  private async takeNamed(name: string): Promise<void> {
+    if (name === "") return;
+    try {
+      const view = await viewNamed(name);
+      if (!view || view.pvs.length === 0) return this.refuse(words.noNamed(name), this.list);
+      this.takeNames(view.pvs, "");
+      this.setNamed(name);
+      await this.take();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.refuse(error.sentence, null);
+    }
+  }
+
+  private setNamed(name: string | null): void {
+    this.named = name;
+    this.views.value = name ?? "";
   }
 
   private takeNames(names: string[] | null, match: string): void {
@@ -134,6 +183,7 @@ export class Snapshot {
     const text = event.clipboardData?.getData("text") ?? "";
     if (!/\s/.test(text.trim())) return;
     event.preventDefault();
+    this.setNamed(null);
     this.takeNames(namesIn(text), "");
     void this.take();
   }
@@ -149,9 +199,10 @@ export class Snapshot {
   private remember(): void {
     const asked = this.asked();
     const names = asked && "names" in asked ? asked.names : [];
-    const isKept = names.join("&pv=").length <= ADDRESS_LETTERS_MAX;
-    this.notKept = isKept ? "" : words.notKept;
+    const isKept = this.named === null && names.join("&pv=").length <= ADDRESS_LETTERS_MAX;
+    this.notKept = isKept || this.named !== null ? "" : words.notKept;
     rememberPart([
+      ["list", this.named ?? ""],
       ...(isKept ? names.map((name): [string, string] => ["pv", name]) : []),
       ["match", asked && "match" in asked ? asked.match : ""],
       ["a", this.a.written() === "now" ? "" : this.a.written()],

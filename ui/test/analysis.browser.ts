@@ -114,6 +114,37 @@ test("without B it is what was; times that are none, lists that are none and ref
   await page.getByRole("alert").getByText("the archiver does not answer").waitFor();
 });
 
+test("a list that somebody saved under a name is chosen, and the link names it; one that is not there is told", async () => {
+  const pvs = ["LAB:TEMP1", "LAB:TEMP3"];
+  server.views.write({ name: "lab/temperatures", query: "pv=LAB:TEMP1", pvs }, "oidc:ana");
+  server.views.write({ name: "moments/last fill", query: "part=when", pvs: [] }, "oidc:ana");
+  await page.goto(`${base}?part=snapshot&a=${A}&zone=utc`);
+  const named = page.getByLabel("A named list");
+  await named.waitFor();
+  assert.deepEqual(await named.locator("option").allInnerTexts(), [
+    "or a named list",
+    "lab/temperatures, 2 PVs",
+  ]);
+  await named.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.locator('#snapshot tr[data-pv="LAB:TEMP3"]').waitFor();
+  assert.deepEqual([...(await rows())].sort(), pvs);
+  assert.match(page.url(), /[?&]list=lab\/temperatures(&|$)/);
+  assert.ok(!page.url().includes("pv="));
+  // Somebody adds to it: whoever opens the link has it as it is now.
+  server.views.write({ name: "lab/temperatures", query: "", pvs: [...pvs, "LAB:TEMP2"] }, "oidc:ana");
+  await page.reload();
+  await page.locator('#snapshot tr[data-pv="LAB:TEMP2"]').waitFor();
+  assert.equal(await named.inputValue(), "lab/temperatures");
+  await page.locator("#snapshot .pv-list").fill("SR:");
+  assert.equal(await named.inputValue(), "", "what is typed is no named list");
+  await page.keyboard.press("Enter");
+  await page.locator('#snapshot tr[data-pv="SR:CURRENT"]').waitFor();
+  assert.ok(!page.url().includes("list="));
+  await page.goto(`${base}?part=snapshot&list=lab/pressures&a=${A}&zone=utc`);
+  await page.getByRole("alert").getByText("No view with PVs has the name lab/pressures.").waitFor();
+});
+
 const HOUR = "from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&zone=utc";
 
 test("fields make the condition, times are found, and one is opened in the plot", async () => {

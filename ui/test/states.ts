@@ -269,7 +269,9 @@ export const STATES: State[] = [
   },
   {
     ...{ name: "snapshot", ...DESK, theme: "light" },
-    show: async (page, _, base) => {
+    show: async (page, server, base) => {
+      const lists = { query: "pv=LAB:TEMP1", pvs: ["LAB:TEMP1", "LAB:TEMP2"] };
+      server.views.write({ name: "lab/temperatures", ...lists }, "oidc:ana");
       const moments = "a=2026-11-20T10:33:01.500Z&b=2026-11-20T09:00:00Z";
       await page.goto(`${base}?part=snapshot&match=*&${moments}&zone=utc&tol=0`);
       await page.locator("#snapshot .score-bar").first().waitFor();
