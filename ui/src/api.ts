@@ -739,11 +739,20 @@ export async function getPolicies(): Promise<Policy[]> {
 export interface PolicyPlan {
   total: number;
   by_hand: number;
+  policies: { name: string | null; pvs: number; changes: number }[];
+  /** Groups of the file that are new, changed or gone. */
+  groups: string[];
   changes: { name: string; policy: string | null; from: string; to: string }[];
 }
 
-export function planPolicies(): Promise<PolicyPlan> {
-  return post("/policies/plan", {});
+/** What the config file would change, of which at most so many PVs are listed; nothing is changed. */
+export function planPolicies(limit: number): Promise<PolicyPlan> {
+  return post(`/policies/plan?limit=${limit}`, {});
+}
+
+/** Changes the PVs as the config file says now: all in one order, which can be taken back. */
+export function applyPolicies(): Promise<PolicyPlan> {
+  return post("/policies/apply?limit=0", {});
 }
 
 /** Where to download the samples of a range as a table. */

@@ -16,9 +16,14 @@ export function readBand(text: string): Band | null {
   return number === undefined || !Number.isFinite(size) ? null : { size, isPercent: percent === "%" };
 }
 
-/** How many samples stay: what moves further than the band, each change of alarm, and the first of each hour. */
+/** How many samples stay. */
 export function kept(samples: Pick<Samples, "x" | "y" | "severity">, band: Band): number {
-  let count = 0;
+  return keptRows(samples, band).length;
+}
+
+/** Which samples stay: what moves further than the band, each change of alarm, and the first of each hour. */
+export function keptRows(samples: Pick<Samples, "x" | "y" | "severity">, band: Band): number[] {
+  const rows: number[] = [];
   let last: { y: number; severity: number; hour: number } | null = null;
   samples.x.forEach((x, i) => {
     const [y, severity, hour] = [samples.y[i]!, samples.severity[i]!, Math.floor(x / 3600)];
@@ -30,10 +35,10 @@ export function kept(samples: Pick<Samples, "x" | "y" | "severity">, band: Band)
       severity === last.severity &&
       hour === last.hour;
     if (isWithin) return;
-    count += 1;
+    rows.push(i);
     last = { y, severity, hour };
   });
-  return count;
+  return rows;
 }
 
 /** The history that is looked at, and how much of it of each PV. */
@@ -42,6 +47,18 @@ const SAMPLES_MAX = 50_000;
 /** More PVs are not looked at. */
 export const LOOKED_AT_MAX = 20;
 
+/** The last day of a PV, and which of its samples a band would have kept. */
+export async function keptOf(
+  name: string,
+  band: Band,
+  now: number,
+): Promise<{ samples: Samples; rows: number[]; cut: boolean }> {
+  const { signal } = new AbortController();
+  const wire = await getSamples(name, { from: now - SECONDS, to: now }, SAMPLES_MAX, signal);
+  const samples = decodeSamples(wire);
+  return { samples, rows: keptRows(samples, band), cut: wire.truncated };
+}
+
 /** Of the last day of some PVs: how many samples there are, and how many a band would have kept. */
 export async function wouldKeep(
   names: string[],
@@ -49,13 +66,11 @@ export async function wouldKeep(
   now: number,
 ): Promise<{ all: number; kept: number; cut: boolean }> {
   const told = { all: 0, kept: 0, cut: false };
-  const { signal } = new AbortController();
   for (const name of names.slice(0, LOOKED_AT_MAX)) {
-    const wire = await getSamples(name, { from: now - SECONDS, to: now }, SAMPLES_MAX, signal);
-    const samples = decodeSamples(wire);
+    const { samples, rows, cut } = await keptOf(name, band, now);
     told.all += samples.x.length;
-    told.kept += kept(samples, band);
-    told.cut ||= wire.truncated;
+    told.kept += rows.length;
+    told.cut ||= cut;
   }
   return told;
 }

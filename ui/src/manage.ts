@@ -6,7 +6,8 @@ import { AddPart } from "./manage_add.ts";
 import { ClusterPart, getCluster, type Cluster } from "./manage_cluster.ts";
 import { auditPart } from "./manage_audit.ts";
 import { iocsPart } from "./manage_iocs.ts";
-import { policiesPart, removedPart, reportsPart, type PartContext } from "./manage_parts.ts";
+import { policiesPart } from "./manage_policies.ts";
+import { removedPart, reportsPart, type PartContext } from "./manage_parts.ts";
 import { storagePart } from "./manage_storage.ts";
 import { undoPart } from "./manage_undo.ts";
 import { columnsOf } from "./pv_columns.ts";
@@ -218,6 +219,7 @@ export class Manage {
       may: this.actions.may,
       order: (verb, names) => void this.sheet.open(verb, names),
       takeBack: (order) => void this.sheet.openUndo(order),
+      carryOut: (act, outcome, nothing) => this.sheet.carryOutWhole(act, outcome, nothing),
       write: (key, value) => {
         const params = new URLSearchParams(location.search.replaceAll("+", "%2B"));
         if (value === "") params.delete(key);

@@ -1,31 +1,37 @@
 // Adding PVs by a list, in three steps: the names, a check that changes nothing, then the first values.
 
-import { addPvs, faultText, post, readNames, type AddResult, type NamedPv, type NamesRead } from "./api.ts";
-import { counted, h } from "./dom.ts";
+import {
+  addPvs,
+  faultText,
+  getPolicies,
+  post,
+  readNames,
+  type AddResult,
+  type NamedPv,
+  type NamesRead,
+  type Policy,
+} from "./api.ts";
+import { AddText } from "./add_text.ts";
+import { howTable } from "./add_how.ts";
+import { counted, h, setText } from "./dom.ts";
 import { Firsts } from "./firsts.ts";
 import { readList } from "./list.ts";
+import { figure } from "./manage_parts.ts";
 import { missingNote } from "./missing.ts";
 import { give, removal } from "./orders.ts";
 import { addWords as words } from "./words/add.ts";
 import { commonWords } from "./words/common.ts";
-import { pvsText } from "./words/counts.ts";
 
 /** So many refused lines are told. */
 const TOLD = 200;
 
-/** Of each policy so many names are told. */
-const NAMES_TOLD = 3;
-
 export class AddPart {
   readonly element: HTMLElement;
-  private text = h("textarea", {
-    "aria-label": words.label,
-    spellcheck: "false",
-    autocomplete: "off",
-    placeholder: words.placeholder,
-  });
+  private text = new AddText();
   private side = h("div", { class: "add-outcome", "aria-live": "polite" });
+  private foot = h("div", { class: "part-foot", hidden: true });
   private firsts: Firsts | null = null;
+  private look = h("button", { type: "button", click: () => void this.check() }, words.check);
 
   constructor(
     private added: () => void,
@@ -38,31 +44,12 @@ export class AddPart {
       "aria-label": words.file,
       change: () => void this.load(file.files?.[0]),
     });
-    const check = h(
-      "button",
-      { type: "button", class: "primary", click: () => void this.check() },
-      words.check,
-    );
     const clear = () => {
       this.text.value = "";
       this.begin();
       this.text.focus();
     };
-    // A list that is pasted is looked through at once: that changes nothing.
-    this.text.addEventListener("paste", (event) => {
-      if (event.clipboardData?.getData("text").trim().includes("\n"))
-        window.setTimeout(() => void this.check());
-    });
-    this.text.addEventListener("dragover", (event) => event.preventDefault());
-    this.text.addEventListener("drop", (event) => {
-      const dropped = event.dataTransfer?.files[0];
-      if (!dropped) return;
-      event.preventDefault();
-      void this.load(dropped);
-    });
-    this.text.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && event.ctrlKey) void this.check();
-    });
+    this.listen(this.text.field);
     this.element = h(
       "div",
       { class: "add-part" },
@@ -72,23 +59,49 @@ export class AddPart {
         h(
           "div",
           { class: "tools" },
-          h("h2", {}, words.title),
+          this.text.head,
           h("label", { class: "button" }, file, words.file),
           h("button", { type: "button", click: clear }, words.clear),
         ),
-        this.text,
+        this.text.element,
         h("p", { class: "hint" }, words.hint),
-        h("p", { class: "actions" }, check),
+        h("p", { class: "actions" }, this.look),
       ),
-      this.side,
+      h("div", { class: "footed" }, this.side, this.foot),
     );
     this.begin();
+  }
+
+  /** What is pasted or dropped is looked through at once: that changes nothing. */
+  private listen(field: HTMLTextAreaElement): void {
+    field.addEventListener("paste", (event) => {
+      if (event.clipboardData?.getData("text").trim().includes("\n"))
+        window.setTimeout(() => void this.check());
+    });
+    field.addEventListener("dragover", (event) => event.preventDefault());
+    field.addEventListener("drop", (event) => {
+      const dropped = event.dataTransfer?.files[0];
+      if (!dropped) return;
+      event.preventDefault();
+      void this.load(dropped);
+    });
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && event.ctrlKey) void this.check();
+    });
   }
 
   private begin(): void {
     this.firsts?.stop();
     this.firsts = null;
-    this.side.replaceChildren(steps(1), h("p", { class: "hint" }, words.begin));
+    this.step(1, h("p", { class: "hint" }, words.begin));
+  }
+
+  /** The step one is at, and what it says; the buttons at the foot are those of a check. */
+  private step(now: number, ...content: Node[]): void {
+    this.foot.hidden = true;
+    // What comes next is filled.
+    this.look.classList.toggle("primary", now === 1);
+    this.side.replaceChildren(steps(now), ...content);
   }
 
   private async load(file: File | undefined): Promise<void> {
@@ -101,85 +114,122 @@ export class AddPart {
   private async check(): Promise<void> {
     this.firsts?.stop();
     const text = this.text.value;
-    if (text.trim() === "")
-      return this.side.replaceChildren(steps(1), h("p", { class: "is-error", role: "alert" }, words.nothing));
-    this.side.replaceChildren(steps(2), h("p", { class: "hint" }, words.checking));
+    if (text.trim() === "") return this.step(1, h("p", { class: "is-error", role: "alert" }, words.nothing));
+    this.step(2, h("p", { class: "hint" }, words.checking));
+    const begun = performance.now();
     try {
       const read = await readNames(text);
+      const seconds = (performance.now() - begun) / 1000;
+      // How each policy records is told where it can be had.
+      const policies = await getPolicies().catch(() => []);
       // What was typed meanwhile is not what was looked at.
-      if (this.text.value === text) this.show(read);
+      if (this.text.value === text) this.show(read, policies, seconds);
     } catch (error) {
-      this.side.replaceChildren(steps(2), h("p", { class: "is-error", role: "alert" }, faultText(error)));
+      this.step(2, h("p", { class: "is-error", role: "alert" }, faultText(error)));
     }
   }
 
-  private show({ form, names, incomplete }: NamesRead): void {
+  private show({ form, names, incomplete }: NamesRead, policies: Policy[], seconds: number): void {
     const note = missingNote();
     note.show(incomplete);
     const of = (status: NamedPv["status"]) => names.filter((named) => named.status === status);
     const [fresh, known, refused] = [of("new"), of("known"), of("refused")];
-    const repairs = new Map(
-      form === "list" ? readList(this.text.value).map((line) => [line.line, line.repair]) : [],
+    if (form !== "appliance") this.text.mark(names);
+    const paused = fresh.filter((named) => named.paused).length;
+    const takes = h("small", {}, words.willRest);
+    const will = figure(counted(fresh.length), words.willBe, "");
+    will.lastElementChild!.replaceWith(takes);
+    const { element: how, bytes } = howTable(fresh, policies);
+    void bytes.then((a) => {
+      if (a !== null) setText(takes, words.takes(a.bytes, a.lacking));
+    });
+    this.step(
+      2,
+      ...(form === "list" ? [] : [h("p", { class: "hint" }, words.readAs[form])]),
+      note.element,
+      h(
+        "div",
+        { class: "figures" },
+        will,
+        figure(counted(known.length), words.areKnown, words.knownRest),
+        figure(
+          counted(refused.length),
+          words.areRefused,
+          words.lines(
+            refused.map(({ line }) => line),
+            form === "appliance",
+          ),
+        ),
+      ),
+      ...this.refusals(refused, form),
+      ...(fresh.length > 0 ? [h("h3", {}, words.howHead), how] : []),
+      ...(paused > 0 ? [h("p", { class: "hint" }, words.pausedThere(paused))] : []),
     );
-    const figure = (count: number, text: string, rest: string) =>
-      h("div", { class: "figure" }, h("b", {}, counted(count)), h("span", {}, text), h("small", {}, rest));
+    this.side.firstElementChild!.append(h("li", { class: "faint" }, words.checked(seconds)));
+    this.showFoot(fresh);
+  }
+
+  private showFoot(fresh: NamedPv[]): void {
     const archive = h(
       "button",
       { type: "button", class: "primary", click: () => void this.archive(fresh) },
       words.archive(fresh.length),
     );
     archive.disabled = fresh.length === 0;
-    const bad = refused
-      .slice(0, TOLD)
-      .map((named) =>
-        h(
-          "tr",
-          {},
-          h("td", {}, form === "appliance" ? words.entry(named.line) : words.line(named.line)),
-          h("th", { scope: "row" }, named.name),
-          h("td", {}, named.message ?? ""),
-          h("td", {}, this.repair(named.line, repairs.get(named.line) ?? null)),
-        ),
-      );
-    const rest = refused.length - bad.length;
-    const paused = fresh.filter((named) => named.paused).length;
-    this.side.replaceChildren(
-      steps(2),
-      note.element,
-      ...(form === "list" ? [] : [h("p", { class: "hint" }, words.readAs[form])]),
-      h(
-        "div",
-        { class: "figures" },
-        figure(fresh.length, words.willBe, words.willRest),
-        figure(known.length, words.areKnown, words.knownRest),
-        figure(refused.length, words.areRefused, refused.length > 0 ? words.refusedRest : ""),
-      ),
-      ...(bad.length > 0
-        ? [h("h3", {}, words.refusedHead), h("table", { class: "list" }, h("tbody", {}, ...bad))]
-        : []),
-      ...(rest > 0 ? [h("p", { class: "hint" }, commonWords.andMore(rest))] : []),
-      h("h3", {}, words.howHead),
-      h("table", { class: "list how-list" }, h("tbody", {}, ...howRows(fresh))),
-      ...(paused > 0 ? [h("p", { class: "hint" }, words.pausedThere(paused))] : []),
-      h("p", { class: "actions" }, h("span", { class: "hint" }, words.then), archive),
+    const back = () => {
+      this.begin();
+      this.text.focus();
+    };
+    this.foot.replaceChildren(
+      h("span", { class: "faint" }, words.then),
+      h("button", { type: "button", click: back }, words.back),
+      archive,
     );
+    this.foot.hidden = false;
     archive.focus();
   }
 
-  /** What can be mended of a line by a press. */
-  private repair(line: number, repair: string | null): Node {
-    if (repair === null) return document.createTextNode("");
-    const click = () => {
+  /** The lines that are no names, each with why, and what can be done about it. */
+  private refusals(refused: NamedPv[], form: NamesRead["form"]): Node[] {
+    if (refused.length === 0) return [];
+    const repairs = new Map(
+      form === "list" ? readList(this.text.value).map((line) => [line.line, line.repair]) : [],
+    );
+    const rows = refused
+      .slice(0, TOLD)
+      .map(({ line, name, message }) =>
+        h(
+          "tr",
+          {},
+          h("td", { class: "faint" }, form === "appliance" ? words.entry(line) : words.line(line)),
+          h("th", { scope: "row" }, h("code", {}, name)),
+          h("td", {}, message ?? ""),
+          h("td", { class: "num" }, form === "appliance" ? "" : this.repair(line, repairs.get(line) ?? null)),
+        ),
+      );
+    const rest = refused.length - rows.length;
+    return [
+      h("h3", {}, words.refusedHead),
+      h("table", { class: "list" }, h("tbody", {}, ...rows)),
+      ...(rest > 0 ? [h("p", { class: "hint" }, commonWords.andMore(rest))] : []),
+    ];
+  }
+
+  /** What mends a line by a press; else it is shown where it stands, to be mended by hand. */
+  private repair(line: number, repair: string | null): HTMLElement {
+    const link = (text: string, click: () => void) =>
+      h("button", { type: "button", class: "link", click }, text);
+    if (repair === null) return link(words.edit(line), () => this.text.edit(line));
+    return link(words.take(repair), () => {
       const lines = this.text.value.split("\n");
       lines[line - 1] = repair;
       this.text.value = lines.join("\n");
       void this.check();
-    };
-    return h("button", { type: "button", class: "link", click }, words.take(repair));
+    });
   }
 
   private async archive(fresh: NamedPv[]): Promise<void> {
-    this.side.replaceChildren(steps(3), h("p", { class: "hint" }, words.askingFor(fresh.length)));
+    this.step(3, h("p", { class: "hint" }, words.askingFor(fresh.length)));
     try {
       const { pvs } = await addPvs(fresh.map(({ pv }) => pv!));
       const paused = fresh.filter((named) => named.paused).map(({ name }) => bare(name));
@@ -187,7 +237,7 @@ export class AddPart {
       this.report(pvs);
       this.added();
     } catch (error) {
-      this.side.replaceChildren(steps(3), h("p", { class: "is-error", role: "alert" }, faultText(error)));
+      this.step(3, h("p", { class: "is-error", role: "alert" }, faultText(error)));
     }
   }
 
@@ -196,7 +246,7 @@ export class AddPart {
     this.firsts?.stop();
     try {
       const { changes } = await give(removal("keep"), names);
-      this.side.replaceChildren(steps(1), h("p", { class: "counts" }, words.undone(changes)));
+      this.step(1, h("p", { class: "counts" }, words.undone(changes)));
       this.added();
     } catch (error) {
       this.side.append(h("p", { class: "is-error", role: "alert" }, faultText(error)));
@@ -206,10 +256,7 @@ export class AddPart {
   private report(results: AddResult[]): void {
     const refused = results.filter(({ status }) => status === "refused");
     const names = results.filter(({ status }) => status === "added").map(({ name }) => name);
-    const parts: HTMLElement[] = [
-      steps(3),
-      h("p", { class: "counts" }, words.outcome(names.length, refused.length)),
-    ];
+    const parts: HTMLElement[] = [h("p", { class: "counts" }, words.outcome(names.length, refused.length))];
     if (refused.length > 0)
       parts.push(
         h(
@@ -229,42 +276,20 @@ export class AddPart {
         parts.push(h("p", { class: "actions" }, undo));
       }
     }
-    this.side.replaceChildren(...parts);
+    this.step(3, ...parts);
   }
-}
-
-/** How PVs would be archived: by which policy how many of them, and what was given for them. */
-function howRows(fresh: NamedPv[]): HTMLElement[] {
-  const kinds = new Map<string, string[]>();
-  for (const { name, policy, pv } of fresh) {
-    const kind =
-      pv?.method === "scan" ? words.givenScan : policy === null ? words.byNoPolicy : words.byPolicy(policy);
-    const names = kinds.get(kind);
-    if (names) names.push(name);
-    else kinds.set(kind, [name]);
-  }
-  return [...kinds].map(([kind, names]) =>
-    h(
-      "tr",
-      {},
-      h("th", { scope: "row" }, kind),
-      h("td", { class: "num" }, pvsText(names.length)),
-      h(
-        "td",
-        { class: "faint" },
-        `${names.slice(0, NAMES_TOLD).join(", ")}${names.length > NAMES_TOLD ? " …" : ""}`,
-      ),
-    ),
-  );
 }
 
 function bare(name: string): string {
   return name.replace(/^(ca|pva):\/\//, "");
 }
 
+/** The steps; those that are done have a tick. */
 function steps(now: number): HTMLElement {
-  const items = words.steps.map((text, i) =>
-    h("li", i + 1 === now ? { "aria-current": "step" } : {}, h("i", {}, String(i + 1)), text),
-  );
+  const items = words.steps.map((text, i) => {
+    const isDone = i + 1 < now;
+    const mark = h("i", {}, isDone ? "✓" : String(i + 1));
+    return h("li", i + 1 === now ? { "aria-current": "step" } : {}, mark, text);
+  });
   return h("ol", { class: "steps" }, ...items);
 }

@@ -1,7 +1,7 @@
-// The smaller parts of the page for whoever runs the archiver: reports, policies, what was removed.
+// The smaller parts of the page for whoever runs the archiver: reports, what was removed.
 
-import { appliance, faultText, getPolicies, getRemoved, planPolicies, type Right } from "./api.ts";
-import { counted, h } from "./dom.ts";
+import { appliance, faultText, getRemoved, type Right } from "./api.ts";
+import { h } from "./dom.ts";
 import { download, quoted } from "./file.ts";
 import { lackNote } from "./missing.ts";
 import type { Undoable } from "./orders.ts";
@@ -18,6 +18,8 @@ export interface PartContext {
   may(right: Right): boolean;
   order(verb: Verb, names: string[]): void;
   takeBack(order: Undoable): void;
+  /** Gives an order whose PVs the archiver finds itself, and says what came of it. */
+  carryOut(act: () => Promise<number>, outcome: (changes: number) => string, nothing: string): Promise<void>;
   param(key: string): string | null;
   write(key: string, value: string): void;
 }
@@ -41,16 +43,27 @@ export function asking(make: () => Promise<Node[]>): HTMLElement {
 }
 
 export function table(heads: readonly string[], rows: HTMLElement[], label: string): HTMLElement {
+  // A head stands as the numbers below it do.
+  const kindOf = (i: number) => (rows[0]?.children[i]?.classList.contains("num") ? "num" : "");
   return h(
     "div",
     { class: "scrolled-table", tabindex: "0", role: "region", "aria-label": label },
     h(
       "table",
       { class: "list" },
-      h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", { scope: "col" }, text)))),
+      h(
+        "thead",
+        {},
+        h("tr", {}, ...heads.map((text, i) => h("th", { scope: "col", class: kindOf(i) }, text))),
+      ),
       h("tbody", {}, ...rows),
     ),
   );
+}
+
+/** A number in large figures, with what it counts. */
+export function figure(count: string, text: string, rest: string): HTMLElement {
+  return h("div", { class: "figure" }, h("b", {}, count), h("span", {}, text), h("small", {}, rest));
 }
 
 export function reportsPart(context: PartContext): HTMLElement {
@@ -179,50 +192,6 @@ function spaced(key: string): string {
     .replaceAll("_", " ")
     .toLowerCase();
   return text[0]!.toUpperCase() + text.slice(1);
-}
-
-export function policiesPart(context: PartContext): HTMLElement {
-  return asking(async () => {
-    const policies = await getPolicies();
-    const plan = h("div", { role: "status" });
-    const showPlan = () => plan.replaceChildren(asking(() => planOf()));
-    const rows = policies.map((policy) =>
-      h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, policy.name),
-        h("td", {}, policy.match.join(", ")),
-        h("td", {}, policy.settings),
-        h("td", { class: "num" }, counted(policy.pvs)),
-      ),
-    );
-    return [
-      h("h2", {}, words.parts.policies),
-      h("p", {}, words.policiesAre),
-      policies.length > 0
-        ? table(words.policyHeads, rows, words.parts.policies)
-        : h("p", { class: "hint" }, words.noPolicies),
-      ...(context.may("read")
-        ? [h("p", {}, h("button", { type: "button", click: showPlan }, words.planButton)), plan]
-        : []),
-    ];
-  });
-}
-
-async function planOf(): Promise<Node[]> {
-  const plan = await planPolicies();
-  const rows = plan.changes.map((change) =>
-    h(
-      "tr",
-      {},
-      h("th", { scope: "row" }, change.name),
-      h("td", {}, change.policy ?? "–"),
-      h("td", {}, change.from),
-      h("td", {}, change.to),
-    ),
-  );
-  const text = h("p", {}, words.plan(plan.total, plan.by_hand));
-  return rows.length > 0 ? [text, table(words.planHeads, rows, words.planButton)] : [text];
 }
 
 export function removedPart(context: PartContext): HTMLElement {

@@ -231,6 +231,24 @@ export class Sheet {
     this.actions.done();
   }
 
+  /** Carries out an order whose PVs the archiver finds itself, as the policies of its config file; `act` gives how many were changed. */
+  async carryOutWhole(
+    act: () => Promise<number>,
+    outcome: (changes: number) => string,
+    nothing: string,
+  ): Promise<void> {
+    try {
+      const since = await newestOrder();
+      const changes = await act();
+      const given = changes > 0 ? await justGiven(since, ["changed"], changes).catch(() => null) : null;
+      const undo = given ? [given] : changes > 0 ? null : [];
+      this.tell(outcome(changes), { broken: null, refused: [], undo });
+    } catch (error) {
+      this.tell(nothing, { broken: sentence(error), refused: [], undo: [] });
+    }
+    this.actions.done();
+  }
+
   /** Takes an order back, the same way. */
   private async undo(number: number): Promise<void> {
     this.say(h("span", {}, words.takingBack));

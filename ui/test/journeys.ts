@@ -458,8 +458,10 @@ const costs: Journey = async ({ page, act }) => {
   }
   await half(page, act);
   await page.goto(`${base}manage?part=policies`);
-  await page.getByRole("button", { name: "What would the file change now?" }).click();
-  await page.getByText(/It would change/).waitFor();
+  await page
+    .locator(".plan-part")
+    .getByText(/^(PV changes|PVs change|Nothing: every PV is recorded as the file says\.)$/)
+    .waitFor();
 };
 
 /** The fewest PVs that take half of the bytes are marked, with the figures of the store; a dead band for them is applied and taken back. */

@@ -1,6 +1,7 @@
 // The page for whoever runs the archiver, in headless Chromium: the table, orders over many PVs, adding a list, reports, and rights.
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { paste } from "./chromium.ts";
 import { base, openForEach, page, server } from "./opened.ts";
@@ -307,6 +308,7 @@ test("a list is checked before anything changes, wrong lines are named and mende
   await figures.first().getByText("4,976").waitFor();
   assert.deepEqual(await figures.allInnerTexts(), ["4,976", "3", "3"]);
   assert.equal(server.given.length, 0, "nothing is changed by the check");
+  await page.locator(".figure").last().getByText("lines 4,981, 4,982 and 4,983").waitFor();
   await page.getByRole("button", { name: "Take FARM:X" }).click();
   await figures.first().getByText("4,977").waitFor();
   await page.getByRole("button", { name: "Archive 4,977 PVs" }).click();
@@ -314,6 +316,42 @@ test("a list is checked before anything changes, wrong lines are named and mende
   await page.getByText("0 of 4,977 have a first value").waitFor();
   for (const pv of server.pvs) pv.state = "connected";
   await page.getByText("All 4,977 have a first value.").waitFor();
+});
+
+test("lines have numbers, a check says beside them what it found, and leads to the one that is to be mended", async () => {
+  await page.goto(`${base}manage?part=add`);
+  const field = page.locator(".add-names textarea");
+  const marks = () => page.locator(".line-marks").evaluate((marks) => marks.textContent!.split("\n"));
+  const lines = [
+    "# vacuum",
+    "SR:CURRENT",
+    "LAB:NEW1,scan,10",
+    "pva://",
+    ...Array.from({ length: 60 }, (_, i) => `N:${i}`),
+  ];
+  await field.fill(lines.join("\n"));
+  await page.locator(".add-names h2").getByText("64 lines").waitFor();
+  await page.getByRole("button", { name: "Check" }).click();
+  await page.getByText(/^Checked in [\d.]+ s, nothing is changed yet$/).waitFor();
+  assert.deepEqual((await marks()).slice(0, 5), ["", "known", "", "✕ refused", ""]);
+  await page
+    .getByRole("row", {
+      name: /^given in the list LAB:NEW1 scan, 10 s 1 0\.1 Hz the newest value every 10 s/,
+    })
+    .waitFor();
+  // Numbers and marks stand beside their lines, however far one has scrolled.
+  await field.evaluate((field) => (field.scrollTop = 400));
+  await page.waitForFunction(() => document.querySelector(".line-numbers")!.scrollTop === 400);
+  assert.equal(await page.locator(".line-marks").evaluate((marks) => marks.scrollTop), 400);
+  await page.getByRole("button", { name: "Edit line 4" }).click();
+  await page.keyboard.type("N:X");
+  assert.equal((await field.inputValue()).split("\n")[3], "N:X", "what was selected is replaced");
+  assert.deepEqual(await marks(), [""], "of what was changed nothing is told");
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("button", { name: "Archive 62 PVs" }).waitFor();
+  await page.getByRole("button", { name: "Back" }).click();
+  await page.getByText("Paste a list or drop a file").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Archive 62 PVs" }).isVisible(), false);
 });
 
 test("a database of an IOC is read: what has an open macro is refused, and each policy says which PVs it takes", async () => {
@@ -324,9 +362,18 @@ test("a database of an IOC is read: what has an open macro is refused, and each 
   await page.getByText("Read as a database of an IOC: its records, and their aliases.").waitFor();
   assert.deepEqual(await page.locator(".figure b").allInnerTexts(), ["3", "1", "1"]);
   await page.getByRole("row", { name: "line 3 $(P)X it has a macro that is not resolved" }).waitFor();
-  await page.getByRole("row", { name: "by the policy slow, which fits the name 1 PV LAB:NEW1" }).waitFor();
-  await page.getByRole("row", { name: "by the policy vacuum, which fits the name 1 PV VAC:NEW" }).waitFor();
-  await page.getByRole("row", { name: "every change: no policy fits the name 1 PV XX:NEW" }).waitFor();
+  // A PV of a policy takes what those take that have it now.
+  for (const text of [
+    /^slow ?LAB:NEW1 ~\^LAB: 1 0\.64 Hz the newest value every 10 s \d+\.\d kB$/,
+    /^vacuum ?VAC:NEW VAC:\* 1 1 Hz every change, dead band 1 % 691\.2 kB$/,
+    /^none ?XX:NEW no policy fits 1 [\d.]+ Hz every change [\d.]+ MB$/,
+  ])
+    await page.getByRole("row", { name: text }).waitFor();
+  await page
+    .locator(".figure")
+    .first()
+    .getByText(/^about [\d.]+ MB a day$/)
+    .waitFor();
   await page.getByRole("button", { name: "Archive 3 PVs" }).click();
   await page.getByText("3 PVs are asked for.").waitFor();
   assert.deepEqual(server.given.slice(-3), [{ name: "LAB:NEW1" }, { name: "VAC:NEW" }, { name: "XX:NEW" }]);
@@ -361,6 +408,55 @@ test("the fewest PVs that make half of the bytes are marked, with what they and 
     .waitFor();
   await row("SR:CURRENT").waitFor();
   await page.locator(".bulk b").getByText("1 of 1 marked").waitFor();
+});
+
+test("what the file's policies would change is counted, with what it saves; it is changed by a press, and taken back", async () => {
+  await page.goto(`${base}manage?part=policies`);
+  const plan = page.locator(".plan-part");
+  await plan.locator(".figure b").first().getByText("3", { exact: true }).waitFor();
+  const small = plan.getByRole("row", {
+    name: /^slow ?LAB:TEMP1, LAB:TEMP2 2 every change every change, dead band 1 %/,
+  });
+  await small.getByText(/^691\.2 kB → \d+\.\d kB$/).waitFor();
+  await plan
+    .getByRole("row", { name: /^none ?LAB:RAW 1 the newest value every 10 s every change 691\.2 kB$/ })
+    .waitFor();
+  await page.getByText("2 PVs have settings that were given by hand, and are left alone.").waitFor();
+  const chart = plan.getByRole("img");
+  const told = /^LAB:TEMP1 of the last day: ([\d,]+) samples recorded, ([\d,]+) would have been kept$/;
+  const [, all, stay] = told
+    .exec((await chart.getAttribute("aria-label"))!)!
+    .map((text) => Number(text.replace(",", "")));
+  assert.ok(Math.abs(all! - 43_200) < 3, `a day of a sample every 2 s: ${all}`);
+  assert.ok(stay! > 200 && stay! < all! / 4, `${stay} move further than 1 % or come first in an hour`);
+  const drawn = await plan
+    .locator("path")
+    .evaluateAll((lines) => lines.map((line) => line.getAttribute("d")!.length));
+  assert.ok(
+    drawn.every((length) => length > 1000),
+    `both are lines: ${drawn.join(", ")}`,
+  );
+  await page.getByRole("button", { name: "Another PV" }).click();
+  await plan.getByRole("heading", { name: "What a dead band of 1 % would have kept: LAB:TEMP2" }).waitFor();
+  const waiting = page.waitForEvent("download");
+  await page.getByRole("button", { name: "CSV of 3" }).click();
+  const csv = await readFile((await (await waiting).path())!, "utf8");
+  assert.equal(csv.split("\r\n")[1], 'LAB:TEMP1,slow,monitor,"monitor, deadband 1%"');
+  assert.equal(server.policyChanges.length, 3, "nothing is changed so far");
+  await page.getByRole("button", { name: "Change 3 PVs" }).click();
+  await page.locator(".said-bar").getByText("3 PVs are recorded as the file says.").waitFor();
+  await plan.getByText("Nothing: every PV is recorded as the file says.").waitFor();
+  assert.equal(server.policyChanges.length, 0);
+  await page.locator(".undo-order").click();
+  await plan.getByRole("row", { name: /LAB:RAW/ }).waitFor();
+  server.me = somebody("ldap", "ana", "read", WAYS);
+  await page.reload();
+  await page.getByRole("button", { name: "CSV of 3" }).waitFor();
+  assert.equal(
+    await page.getByRole("button", { name: "Change 3 PVs" }).count(),
+    0,
+    "who may only read changes nothing",
+  );
 });
 
 test("an old address of the Archiver Appliance leads to the part that answers it, and says so", async () => {

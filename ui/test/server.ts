@@ -68,16 +68,18 @@ const KEPT = [
   { of: "others", rule: null, pvs: null, policies: [], keep_seconds: null, next: null },
 ];
 const POLICIES = [
-  { name: "vacuum", match: ["VAC:*"], settings: "every change, dead band 1%", pvs: 1 },
-  { name: "slow", match: ["~^LAB:"], settings: "scan every 10 s", pvs: 5 },
+  { name: "vacuum", match: ["VAC:*"], settings: "monitor, deadband 1%", pvs: 1 },
+  { name: "slow", match: ["~^LAB:"], settings: "scan 10s", pvs: 5 },
 ];
-const PLAN = {
-  total: 1,
-  by_hand: 2,
-  policies: [],
-  changes: [{ name: "LAB:TEMP1", policy: "slow", from: "every change", to: "scan every 10 s" }],
-  groups: [],
-};
+
+/** What the config file would change: settings of a PV, from what to what. */
+export interface PolicyChange {
+  name: string;
+  policy: string | null;
+  from: string;
+  to: string;
+}
+
 const AUDIT = [
   {
     ...{
@@ -203,6 +205,13 @@ export class TestServer {
   problems: string[] = [];
   /** PVs whose IOC was lost and came back. */
   restarted: string[] = [];
+  policies = POLICIES;
+  /** What the config file would change now. */
+  policyChanges: PolicyChange[] = [
+    { name: "LAB:TEMP1", policy: "slow", from: "monitor", to: "monitor, deadband 1%" },
+    { name: "LAB:TEMP2", policy: "slow", from: "monitor", to: "monitor, deadband 1%" },
+    { name: "LAB:RAW", policy: null, from: "scan 10s", to: "monitor" },
+  ];
   removed: { pv: FixturePv; data: "kept" | "deleted" }[] = [];
   /** What PVs were given, in order. */
   given: { name: string }[] = [];
@@ -446,6 +455,29 @@ export class TestServer {
     return () => this.out(pv);
   }
 
+  /** What the policies of the file change, or change now: then nothing is left that they would. */
+  private policyPlan(url: URL, isApplied: boolean): object {
+    const changes = this.policyChanges;
+    const limit = Number(url.searchParams.get("limit") ?? 100);
+    const take = (given: PolicyChange): Step["take"] => {
+      this.policyChanges = this.policyChanges.filter((other) => other !== given);
+      return () => {
+        this.policyChanges = [...this.policyChanges, given];
+        return () => take(given);
+      };
+    };
+    const steps = changes.map((one): Step => ({ name: one.name, status: "changed", take: () => take(one) }));
+    if (isApplied) this.orders.give("changed", "operate", steps, false);
+    const policies = [...new Set(changes.map(({ policy }) => policy))].map((name) => {
+      const many = changes.filter(({ policy }) => policy === name).length;
+      return { name, pvs: many, changes: many };
+    });
+    return {
+      ...{ total: changes.length, by_hand: 2, policies, groups: [] },
+      changes: changes.slice(0, limit),
+    };
+  }
+
   private removedList(): object {
     const since = isoOf({ seconds: FIRST, nanos: 0 });
     const rows = this.removed.map(({ pv, data }, number) => ({
@@ -472,7 +504,8 @@ export class TestServer {
     const isPlan = url.searchParams.get("plan") === "true";
     const isSwitch = noun === "pause" || noun === "resume";
     const isOrder =
-      (isPost && (isSwitch || ["pvs", "names", "undo", "notes", "views"].includes(noun!))) ||
+      (isPost &&
+        (isSwitch || name === "apply" || ["pvs", "names", "undo", "notes", "views"].includes(noun!))) ||
       ["PUT", "DELETE"].includes(request.method!);
     const isLast =
       noun === "remove" ||
@@ -499,8 +532,8 @@ export class TestServer {
     if (noun === "slow") return send(response, 200, { slow: SLOW });
     if (noun === "iocs") return send(response, 200, { iocs: this.iocs() });
     if (noun === "audit") return send(response, 200, this.auditOf(url));
-    if (noun === "policies" && name === "plan") return send(response, 200, PLAN);
-    if (noun === "policies") return send(response, 200, { policies: POLICIES });
+    if (noun === "policies" && name) return send(response, 200, this.policyPlan(url, name === "apply"));
+    if (noun === "policies") return send(response, 200, { policies: this.policies });
     if (noun === "status") return send(response, 200, this.status());
     if (noun === "exports") return this.exported(request, url, response);
     if (noun === "groups") return send(response, 200, { groups: this.groups });

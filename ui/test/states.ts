@@ -229,13 +229,21 @@ export const STATES: State[] = [
   { name: "manage-remove", ...DESK, theme: "dark", show: (page, _, base) => removal(page, base) },
   { name: "manage-add", ...DESK, theme: "light", show: (page, _, base) => check(page, base) },
   {
+    ...{ name: "manage-add-phone", width: 390, height: 844, theme: "dark" },
+    show: (page, _, base) => check(page, base),
+  },
+  {
     ...{ name: "manage-reports", ...DESK, theme: "light" },
     show: (page, _, base) =>
       part(page, `${base}manage?part=reports&report=getCurrentlyDisconnectedPVs`, "LAB:OFFLINE"),
   },
   {
     ...{ name: "manage-policies", ...DESK, theme: "light" },
-    show: (page, _, base) => part(page, `${base}manage?part=policies`, "dead band 1%"),
+    show: (page, _, base) => part(page, `${base}manage?part=policies`, "as it would be"),
+  },
+  {
+    ...{ name: "manage-policies-phone", width: 390, height: 844, theme: "dark" },
+    show: (page, _, base) => part(page, `${base}manage?part=policies`, "as it would be"),
   },
   {
     ...{ name: "manage-storage", ...DESK, theme: "light" },
@@ -569,7 +577,11 @@ async function removal(page: Page, base: string): Promise<void> {
 
 async function check(page: Page, base: string): Promise<void> {
   await page.goto(`${base}manage?part=add`);
-  await page.fill(".add-names textarea", "# vacuum\nNEW:A\nNEW:B,scan,10\nSR:CURRENT\nfoo://NEW:C\nNEW D");
+  const pumps = Array.from({ length: 40 }, (_, i) => [`VAC:IP${12 + i}:P`, `LAB:IP${12 + i}:I`]).flat();
+  const [first, ...rest] = ["# vacuum, second half", "VAC:GAUGE1", ...pumps];
+  rest.splice(5, 0, "NEW GAUGE 4:P", "NEW:B,scan,10");
+  rest.splice(8, 0, "foo://NEW:C", "NEW:D,scan,0", "pva://", "SR:CURRENT");
+  await page.fill(".add-names textarea", [first, ...rest].join("\n"));
   await page.getByRole("button", { name: "Check" }).click();
   await page.getByText("are known already").waitFor();
 }

@@ -105,14 +105,6 @@ export const manageWords = {
   again: "Ask again",
   reportEmpty: "No PV is in this report.",
   restInCsv: (rest: number) => `and ${rest.toLocaleString("en")} more: the CSV has them all`,
-  policiesAre:
-    "They say how PVs are archived by their names: the first that fits decides. They stand in the config file.",
-  noPolicies: "The config file has no policies: every change of each PV is recorded.",
-  policyHeads: ["Policy", "Fits", "What it says", "PVs"],
-  planButton: "What would the file change now?",
-  planHeads: ["PV", "Policy", "From", "To"],
-  plan: (total: number, byHand: number) =>
-    `${total === 0 ? "It would change nothing." : `It would change ${pvsText(total)}.`} ${byHand > 0 ? `${pvsText(byHand)} with settings given by hand are left alone.` : ""} “pvark policy apply” carries it out.`,
   noneRemoved: "Nothing was removed that could come back.",
   keptUntilPurge: "kept until a purge",
   goneAtPurge: "goes at the next purge",
