@@ -1,6 +1,6 @@
 // IOCs: those that are lost, worst first, with what happened to each, and those that came back.
 
-import { getWhy, type Explanation } from "./api.ts";
+import { ApiError, getSteps, getWhy, type Explanation } from "./api.ts";
 import { counted, h } from "./dom.ts";
 import { download, quoted } from "./file.ts";
 import {
@@ -12,10 +12,14 @@ import {
   type Outage,
   type Restarted,
 } from "./iocs.ts";
+import { IocDays } from "./ioc_day.ts";
 import { asking, table, type PartContext } from "./manage_parts.ts";
+import type { Range } from "./state.ts";
 import { formatDuration, formatTime } from "./time.ts";
+import { missingOf, stepFor, updatesOf } from "./why_bars.ts";
 import { commonWords } from "./words/common.ts";
 import { iocWords as words } from "./words/ioc.ts";
+import { GAP_TO_DO } from "./words/why.ts";
 
 /** How far before its loss one looks at what happened to an IOC. */
 const BEFORE_SECONDS = 900;
@@ -113,8 +117,7 @@ function detailsOf(one: Outage, ioc: KnownIoc | undefined, context: PartContext,
     h("p", { class: "hint" }, words.searching),
     ...(ioc ? [h("p", { class: "advice" }, words.advice[adviceOf(ioc, context.now)])] : []),
     h("dl", {}, ...facts.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
-    h("h3", {}, words.happened(pvs[0]!)),
-    asking(async () => happened(await getWhy(pvs[0]!, range), context)),
+    asking(() => story(pvs[0]!, range, context)),
     h(
       "p",
       { class: "actions" },
@@ -145,6 +148,7 @@ function circuitText({ circuits, since }: KnownIoc, { now }: PartContext): strin
 /** Every IOC with its circuit, restarts and beacon, and what is to be done. */
 function knownTable(known: KnownIoc[], context: PartContext): Node[] {
   if (known.length === 0) return [];
+  const days = new IocDays(context.now);
   const rows = known.slice(0, IOCS_SHOWN).map((ioc) => {
     const advice = adviceOf(ioc, context.now);
     return h(
@@ -156,6 +160,7 @@ function knownTable(known: KnownIoc[], context: PartContext): Node[] {
         h("a", { href: `manage?ioc=${encodeURIComponent(ioc.address)}` }, ioc.address),
         h("small", { class: "advice" }, words.advice[advice]),
       ),
+      h("td", {}, days.of(ioc)),
       h("td", { class: "num" }, counted(ioc.pvs)),
       h("td", { class: "num" }, counted(ioc.connected)),
       h("td", { class: "num" }, counted(ioc.disconnected)),
@@ -171,6 +176,20 @@ function knownTable(known: KnownIoc[], context: PartContext): Node[] {
     table(words.allHeads, rows, words.allHead),
     ...(rest > 0 ? [h("p", { class: "hint" }, words.moreIocs(rest))] : []),
   ];
+}
+
+/** What became of one PV of an IOC around its loss: its updates as bars, then what happened. */
+async function story(pv: string, range: Range, context: PartContext): Promise<Node[]> {
+  const step = stepFor(range);
+  const none = (error: unknown) => {
+    if (error instanceof ApiError) return [];
+    throw error;
+  };
+  const [why, steps] = await Promise.all([getWhy(pv, range), getSteps(pv, range, step).catch(none)]);
+  const gaps = why.reasons.filter(({ kind }) => kind in GAP_TO_DO);
+  const { zone } = context;
+  const bars = updatesOf({ steps, step, range, gaps, zone, missing: missingOf(gaps, range) });
+  return [...(bars ? [bars] : []), h("h3", {}, words.happened(pv)), ...happened(why, context)];
 }
 
 function happened(why: Explanation, context: PartContext): Node[] {

@@ -485,6 +485,27 @@ test("each IOC is shown with its circuit, restarts and last beacon, and with wha
   await page.locator(".told").getByText("8 PVs").waitFor();
 });
 
+test("the last day of each IOC is hatched where one of its PVs was not recorded, and the lost one shows what became of its updates", async () => {
+  await page.goto(`${base}manage?part=iocs`);
+  const lost = page.locator('[data-ioc="192.0.2.18:5064"]').getByRole("img");
+  await lost.waitFor();
+  assert.match(
+    (await lost.getAttribute("aria-label"))!,
+    /^Not recorded for 10 min( \d+ s)? of the last day, by LAB:OFFLINE$/,
+  );
+  const [strip, hole] = [(await lost.boundingBox())!, (await lost.locator(".hole").boundingBox())!];
+  assert.ok(Math.abs(hole.x + hole.width - strip.x - strip.width) < 1.5, "it is lost until now");
+  assert.ok(hole.width < 4, `${hole.width} px of a day are ten minutes`);
+  const well = page.getByRole("img", { name: "Recorded all day, by SR:CURRENT" });
+  await well.waitFor();
+  assert.equal(await well.locator(".hole").count(), 0);
+  const side = page.locator(".ioc-side");
+  await side
+    .getByRole("img", { name: /^What became of each update: stored \d{3}, not recorded 10 min/ })
+    .waitFor();
+  assert.equal(await side.locator(".why-bars .hole").count(), 1);
+});
+
 test("storage says when each disk is full and by what, which questions were slow, and what to do about backups", async () => {
   await page.goto(`${base}manage?part=storage`);
   const folder = page.locator('[data-place=""]');

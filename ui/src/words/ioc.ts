@@ -40,6 +40,7 @@ export const iocWords = {
   allHeads: [
     ...[
       "IOC, and what to do",
+      "Last 24 h",
       "PVs",
       "Connected",
       "Lost",
@@ -49,6 +50,8 @@ export const iocWords = {
       "Last beacon",
     ],
   ],
+  dayWhole: (pv: string) => `Recorded all day, by ${pv}`,
+  dayMissing: (length: string, pv: string) => `Not recorded for ${length} of the last day, by ${pv}`,
   moreIocs: (rest: number) => `and ${rest.toLocaleString("en")} more: “pvark iocs” lists them all`,
   advice: {
     silent: "Nothing is heard of it: look whether its host and its process run, and the network between.",
