@@ -7,7 +7,7 @@
 //   the view          state (its form as the URL), look (of one PV), source (what a row's name means), names, unread
 //   asked             api (a function for each URL), view (bins of all PVs), arrow, decode, load (when, and how much), side (a moved range), tiles (what was seen), live
 //   times             typed (read), time (written), understood, moment_field, moments
-//   drawn             trace, line, rows, panes (which axis), axis, plot, layer (what a pan moves), draw, bands, cut, style, svg
+//   drawn             trace, colours, found, line, rows, panes (which axis), axis, plot, layer (what a pan moves), draw, bands, cut, style, svg
 //   arrays            waves; waveform, wave_chart, heat, array_bins (over time)
 //   structures        nt_table, table_view, pair_chart; nt_image, image_view
 //   nothing to draw   nothing, empty; why, why_bars; plotless (all of it stands below)

@@ -7,6 +7,8 @@ import { byId, h, set, setText } from "./dom.ts";
 import { DrawerHost } from "./drawer_host.ts";
 import type { DrawerState } from "./drawer_state.ts";
 import { nextAt } from "./events.ts";
+import type { Found } from "./found.ts";
+import { bring } from "./later.ts";
 import { Live } from "./live.ts";
 import { Loader } from "./load.ts";
 import { PLAIN } from "./look.ts";
@@ -33,7 +35,7 @@ import {
   TAIL_ROWS_MAX,
   type Trace,
 } from "./trace.ts";
-import { Wall, type WallNews } from "./wall.ts";
+import type { Wall, WallNews } from "./wall.ts";
 import { isWave, Waves } from "./waves.ts";
 import { commonWords } from "./words/common.ts";
 import { plotWords as words } from "./words/plot.ts";
@@ -91,6 +93,8 @@ export interface Clock {
   hear(): void;
 }
 
+const NONE: Range[] = [];
+
 export class Page {
   traces: Trace[] = [];
   private palette: Palette;
@@ -99,9 +103,12 @@ export class Page {
   private panel: Panel;
   private strip: OverviewStrip;
   private notes = new Notes(() => this.draw());
+  private found: Found | null = null;
+  private isFoundWanted = false;
   private between = new Between(byId("between"));
   private drawer: DrawerHost;
-  private wall: Wall;
+  private wall: Wall | null = null;
+  private isWallWanted = false;
   private loader: Loader;
   private live: Live;
   private waves: Waves;
@@ -145,7 +152,7 @@ export class Page {
     mouse: Omit<PlotActions, "cursor" | "again">,
     panel: Omit<PanelActions, "point" | "goTo">,
     trouble: Trouble,
-    news: () => WallNews,
+    private news: () => WallNews,
   ) {
     this.palette = applyTheme(store.view.theme);
     this.doubt = trouble.doubt;
@@ -160,7 +167,6 @@ export class Page {
       cursor: () => this.cursorMoved(),
       again: () => this.draw(),
     });
-    this.wall = new Wall(byId("wall"), news);
     this.drawer = new DrawerHost({
       now: () => this.store.view.drawer,
       change: (drawer, step) => this.store.update({ drawer }, step),
@@ -180,7 +186,10 @@ export class Page {
       },
       () => this.draw(),
     );
-    this.strip = new OverviewStrip(byId("overview-strip"), { move: mouse.pan, doubt: trouble.doubt });
+    this.strip = new OverviewStrip(byId("overview-strip"), {
+      ...{ move: mouse.pan, doubt: trouble.doubt },
+      unmark: () => this.store.update({ found: null }),
+    });
     this.panel = new Panel({
       ...panel,
       point: (name) => this.pointTrace(name),
@@ -441,7 +450,8 @@ export class Page {
 
   /** How many bins are worth asking for. */
   private get pixels(): number {
-    return this.store.view.frame === "wall" ? this.wall.pixels : this.plot.pixels;
+    if (this.store.view.frame !== "wall") return this.plot.pixels;
+    return this.wall?.pixels ?? Math.round((innerWidth / 2) * devicePixelRatio);
   }
 
   private isLive(): boolean {
@@ -682,9 +692,10 @@ export class Page {
         silent: this.clock.isSilent,
         zone: view.zone,
         pinned: view.pinned,
+        ...this.foundIn(range),
       };
       this.isStale = false;
-      if (view.frame === "wall") return this.wall.show(this.scene, this.clock.now());
+      if (view.frame === "wall") return this.showWall(this.scene);
       this.giveRoom();
       this.plot.show(this.scene);
     } else {
@@ -694,6 +705,17 @@ export class Page {
     if (moving && performance.now() - this.panelAt < PANEL_MILLIS / PANEL_PARTS) return;
     this.panelAt = performance.now();
     this.drawBeside(this.scene);
+  }
+
+  /** What draws a wall comes when it is shown. */
+  private showWall(scene: Scene): void {
+    this.wall?.show(scene, this.clock.now());
+    if (this.isWallWanted) return;
+    this.isWallWanted = true;
+    void bring(byId("wall"), () => import("./wall.ts")).then(({ Wall }) => {
+      this.wall = new Wall(byId("wall"), this.news);
+      this.draw();
+    });
   }
 
   /** The plot has room where something can be drawn in it. */
@@ -736,6 +758,21 @@ export class Page {
     if (names.length === 0 || this.store.view.frame === "wall") return [];
     if (!this.isBarred) this.notes.want(range);
     return this.notes.of(range, names);
+  }
+
+  /** The times at which the condition of the view held; what looks for them comes when there is one. */
+  private foundIn(range: Range): Pick<Scene, "found" | "foundTold"> {
+    const condition = this.store.view.found;
+    if (condition === null || this.isBarred) return { found: NONE, foundTold: "" };
+    if (!this.isFoundWanted) {
+      this.isFoundWanted = true;
+      void bring(byId("drawing"), () => import("./found.ts")).then(({ Found }) => {
+        this.found = new Found(() => this.draw());
+        this.draw();
+      });
+    }
+    this.found?.want(condition, this.strip.wide ?? range);
+    return { found: this.found?.spans ?? NONE, foundTold: this.found?.told ?? "" };
   }
 
   /** A note was written, changed, or taken away. */

@@ -36,6 +36,9 @@ export interface Scene {
   /** The trace that is pointed at in the panel. */
   pointed: Trace | null;
   notes: NoteMark[];
+  /** The times that a search has found, and what is told of them; they reach beyond the range. */
+  found: Range[];
+  foundTold: string;
   /** It is being panned: another scene follows at once. */
   moving: boolean;
   /** It stays as it is until somebody changes it: no time goes on in it. */
@@ -84,6 +87,7 @@ const FLAGS_MAX = 200;
 const FLAG_PADDING = 24;
 const NOTE_SHADE = 0.05;
 const NOTE_LINE = 0.55;
+const FOUND_SHADE = 0.08;
 /** Of what is marked in a table. */
 const MARKED_SHADE = 0.14;
 const MARKED_EDGE = 0.7;
@@ -587,7 +591,23 @@ function drawScene(
   for (const { pane, top, height } of place.panes) drawLimitsOf(frame(top, height), pane, scene);
   for (const { trace, top } of place.lanes) drawLane(frame(top, LANE), trace, scene);
   for (const { trace, top } of place.bands) drawBand(frame(top, BAND), trace, scene);
+  drawFound(frame(FLAGS, place.bottom - FLAGS), scene);
   drawNotes(frame(FLAGS, place.bottom - FLAGS), scene);
+}
+
+/** What a search has found: a shade over all panes, and a bar above them. */
+function drawFound(frame: Frame, { found, range, palette }: Scene): void {
+  const { context, ratio, left, width, top, height } = frame;
+  context.fillStyle = palette.accent;
+  for (const { from, to } of found) {
+    if (to < range.from || from > range.to) continue;
+    const x0 = Math.max(frame.xOf(from), left);
+    const wide = Math.max(Math.min(frame.xOf(to), left + width) - x0, 2 * ratio);
+    context.globalAlpha = FOUND_SHADE;
+    context.fillRect(x0, top, wide, height);
+    context.globalAlpha = 1;
+    context.fillRect(x0, top - 4 * ratio, wide, 4 * ratio);
+  }
 }
 
 /** A line through everything where a note stands, and a bar above what it is about if that is a stretch. */

@@ -45,6 +45,8 @@ export interface View {
   folded: boolean;
   /** What is computed of the rows below the plot; none while nothing is. */
   drawer: DrawerState | null;
+  /** The condition whose times are marked; none where none are. */
+  found: string | null;
   /** What of the page is there: all, the plot alone, as within another page, or tiles for a wall. */
   frame: Frame;
 }
@@ -70,6 +72,7 @@ export const FIRST_VIEW: View = {
   lanes: false,
   folded: false,
   drawer: null,
+  found: null,
   frame: "whole",
 };
 
@@ -98,6 +101,7 @@ export function toQuery(view: View): string {
   if (view.lanes) parts.push("lanes=1");
   if (view.folded) parts.push("panel=0");
   parts.push(...drawerParts(view.drawer, encodeName));
+  if (view.found !== null) parts.push(`found=${encodeName(view.found)}`);
   if (view.frame !== "whole") parts.push(`${view.frame}=1`);
   return parts.join("&");
 }
@@ -135,6 +139,7 @@ export function fromQuery(query: string, now: number): View {
     lanes: params.get("lanes") === "1",
     folded: params.get("panel") === "0",
     drawer: readDrawer(params),
+    found: params.get("found") || null,
     frame: frameOf(params),
   };
 }

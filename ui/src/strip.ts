@@ -15,6 +15,8 @@ export interface StripActions {
   move(range: Range): void;
   /** No answer came. */
   doubt(): void;
+  /** What a search has found is to be marked no more. */
+  unmark(): void;
 }
 
 const HOUR = 3600;
@@ -23,6 +25,8 @@ const SPANS = [HOUR, 24 * HOUR, 7 * 24 * HOUR, 90 * 24 * HOUR, 366 * 24 * HOUR, 
 const TIMES = 10;
 const HEIGHT = 40;
 const LABELS = 20;
+/** So high are marks of what a search has found. */
+const FOUND = 8;
 const BINS = 400;
 /** It is asked for once the view has rested so long: it is the least urgent of all. */
 const REST_MILLIS = 700;
@@ -42,8 +46,13 @@ export class OverviewStrip {
   private from = h("span");
   private middle = h("span");
   private to = h("span");
+  private unmark = h(
+    "button",
+    { type: "button", class: "link", hidden: true, click: () => this.actions.unmark() },
+    words.unmark,
+  );
   private loaded: { key: string; span: Range; bins: Bins; holes: Holes; trace: Trace } | null = null;
-  private drawn: { loaded: OverviewStrip["loaded"]; key: string } | null = null;
+  private drawn: { loaded: OverviewStrip["loaded"]; found: Range[]; key: string } | null = null;
   private wanted = "";
   /** When its texts were written last. */
   private toldAt = -Infinity;
@@ -60,7 +69,11 @@ export class OverviewStrip {
     set(this.thumb, "aria-valuemin", "0");
     set(this.thumb, "aria-valuemax", "100");
     this.thumb.style.height = `${HEIGHT}px`;
-    root.append(this.canvas, this.thumb, h("p", {}, this.from, this.middle, this.to));
+    root.append(
+      this.canvas,
+      this.thumb,
+      h("p", {}, this.from, h("span", {}, this.middle, " ", this.unmark), this.to),
+    );
     this.canvas.addEventListener("pointerdown", (event) => this.drag(event, true));
     this.thumb.addEventListener("pointerdown", (event) => this.drag(event, false));
     this.thumb.addEventListener("keydown", (event) => {
@@ -70,6 +83,11 @@ export class OverviewStrip {
       event.stopPropagation();
       this.actions.move(panned(this.scene.range, by));
     });
+  }
+
+  /** What it shows; none before it was shown. */
+  get wide(): Range | null {
+    return this.span;
   }
 
   show(scene: Scene, area: { left: number; width: number }): void {
@@ -141,7 +159,9 @@ export class OverviewStrip {
     if (style.left !== place.left || style.width !== place.width) Object.assign(style, place);
     const text = (at: number) => formatTime(at, scene.zone, 0).slice(0, 16);
     setText(this.from, text(span.from));
-    setText(this.middle, words.dragToMove(formatDuration(Math.round(span.to - span.from))));
+    const told = [words.dragToMove(formatDuration(Math.round(span.to - span.from))), scene.foundTold];
+    setText(this.middle, told.filter((text) => text !== "").join("; "));
+    this.unmark.hidden = scene.foundTold === "";
     setText(this.to, text(span.to));
     // Nobody listens to each of the moves.
     if (scene.moving && performance.now() - this.toldAt < TOLD_MILLIS) return;
@@ -161,8 +181,10 @@ export class OverviewStrip {
     if (isShown) key.push(loaded.key, loaded.trace.name, trace(loaded.trace.colour).stroke);
     const isOpen = isShown && loaded.holes.to.some((to) => to > scene.known);
     if (isOpen) key.push(Math.round(((scene.known - span.from) / (span.to - span.from)) * width));
-    if (loaded === this.drawn?.loaded && key.join(" ") === this.drawn.key) return;
-    this.drawn = { loaded, key: key.join(" ") };
+    const { found } = scene;
+    const isSame = loaded === this.drawn?.loaded && found === this.drawn.found;
+    if (isSame && key.join(" ") === this.drawn!.key) return;
+    this.drawn = { loaded, found, key: key.join(" ") };
     if (this.canvas.width !== width) {
       this.canvas.width = width;
       this.canvas.height = HEIGHT * ratio;
@@ -179,8 +201,21 @@ export class OverviewStrip {
     context.fillRect(0, 0, width, HEIGHT * ratio);
     context.globalAlpha = 1;
     if (isShown) this.drawBins(context, width, ratio);
+    this.drawFound(context, width, ratio);
     this.root.style.setProperty("--left", `${area.left}px`);
     this.root.style.setProperty("--width", `${area.width}px`);
+  }
+
+  /** What a search has found stands at the foot; what is short is seen all the same. */
+  private drawFound(context: CanvasRenderingContext2D, width: number, ratio: number): void {
+    const { from, to } = this.span!;
+    const x = (at: number) => ((at - from) / (to - from)) * width;
+    const { found, palette } = this.scene!;
+    context.fillStyle = palette.accent;
+    for (const one of found) {
+      const wide = Math.max(x(one.to) - x(one.from), 2 * ratio);
+      context.fillRect(x(one.from), (HEIGHT - FOUND) * ratio, wide, FOUND * ratio);
+    }
   }
 
   private drawBins(context: CanvasRenderingContext2D, width: number, ratio: number): void {

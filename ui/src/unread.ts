@@ -14,7 +14,21 @@ const WORDS_OF: Record<string, string[]> = {
   embed: ["0", "1"],
   wall: ["0", "1"],
 };
-const FREE = ["pv", "hidden", "set", "from", "to", "live", "log", "at", "b", "drawer", "part", "came"];
+const FREE = [
+  "pv",
+  "hidden",
+  "set",
+  "from",
+  "to",
+  "live",
+  "log",
+  "at",
+  "b",
+  "drawer",
+  "found",
+  "part",
+  "came",
+];
 /** What may be chosen of a drawer stands beside it. */
 const OF_DRAWERS = [
   "x",

@@ -22,6 +22,8 @@ import { yearStrips } from "./when_years.ts";
 const ROWS_MAX = 500;
 /** The plot of a time shows so much beside it, or half of how long it lasted. */
 const ASIDE_SECONDS = 600;
+/** Longer conditions are not marked in the plot. */
+const FOUND_LETTERS_MAX = 2000;
 const REDRAW_MILLIS = 200;
 /** Of what nobody knows so many stretches are drawn. */
 const UNKNOWN_MAX = 5000;
@@ -70,6 +72,8 @@ export class When {
   private progress: Progress | null = null;
   private tally: Tally | null = null;
   private range: Range | null = null;
+  /** The condition that was searched for; another may be typed by now. */
+  private searched = "";
   private timer = 0;
 
   constructor(
@@ -181,7 +185,7 @@ export class When {
     }
     const controller = new AbortController();
     this.asking = controller;
-    Object.assign(this, { found: [], unknown: [], progress: null, tally: null, range });
+    Object.assign(this, { found: [], unknown: [], progress: null, tally: null, range, searched: expression });
     this.error.hidden = true;
     this.remember(expression);
     this.busy(true);
@@ -348,13 +352,17 @@ export class When {
     );
   }
 
-  /** The PVs of the condition around a time, with the cursors at its ends. */
+  /** The PVs of the condition around a time, with the cursors at its ends, and all times at which it held marked. */
   private plotOf({ range }: Found): string {
     const aside = Math.max(ASIDE_SECONDS, (range.to - range.from) / 2);
-    const pvs = pvsOf(this.expression.value).map((pv) => `pv=${encodeURIComponent(pv)}`);
+    const pvs = pvsOf(this.searched).map((pv) => `pv=${encodeURIComponent(pv)}`);
     const zone = zonePart(this.actions.zone());
     const span = [`from=${iso(range.from - aside)}`, `to=${iso(range.to + aside)}`];
-    return `./?${[...pvs, ...span, `at=${iso(range.from)}`, `b=${iso(range.to)}`, ...zone].join("&")}`;
+    const marks = [`at=${iso(range.from)}`, `b=${iso(range.to)}`];
+    const expression = this.searched;
+    // Longer ones an address has no room for.
+    if (expression.length <= FOUND_LETTERS_MAX) marks.push(`found=${encodeURIComponent(expression)}`);
+    return `./?${[...pvs, ...span, ...marks, ...zone].join("&")}`;
   }
 
   private time(text: string, digits: number): string {

@@ -1,5 +1,6 @@
 // A strip for each year with the times that were found, and hatched what nobody knows; a press leads to a time.
 
+import { timeLabels, timeTicks } from "./axis.ts";
 import { frameOf, hatch } from "./draw.ts";
 import { h } from "./dom.ts";
 import type { Range } from "./state.ts";
@@ -8,7 +9,10 @@ import { fieldsOf, momentOf, type Zone } from "./time.ts";
 
 /** More years are not drawn each by itself: their strips hold several. */
 const STRIPS_MAX = 12;
-const HIGH = 22;
+const HIGH = 28;
+/** A time below a strip has so much room. */
+const TICK_SPACE = 140;
+const LABEL_ROOM = 70;
 /** What is shorter is seen all the same. */
 const LEAST = 2;
 
@@ -53,20 +57,39 @@ export function yearStrips(years: Years, width: number): HTMLElement {
     const label = isShort ? "" : String(fieldsOf(strip.from, years.zone).year);
     return h("div", { class: "year" }, h("b", {}, label), canvas);
   });
-  return h("div", { class: "years" }, ...rows, ...(isShort ? [] : [monthsOf(strips[0]!, years.zone, width)]));
-}
-
-function monthsOf(strip: Range, zone: Zone, width: number): HTMLElement {
-  const year = fieldsOf(strip.from, zone).year;
-  const isYear = strip.to - strip.from < 400 * 86_400;
-  const names = Array.from({ length: 12 }, (_, month) => {
-    const at = momentOf({ year, month: month + 1, day: 1, hour: 0, minute: 0, second: 0 }, zone);
-    const name = new Date(Date.UTC(2000, month, 1)).toLocaleString("en", { month: "short", timeZone: "UTC" });
+  const texts = ticksOf(strips[0]!, years.zone, width).map(({ at, name }) => {
     const text = h("span", {}, name);
-    text.style.left = `${((at - strip.from) / (strip.to - strip.from)) * width}px`;
+    text.style.left = `${((at - strips[0]!.from) / (strips[0]!.to - strips[0]!.from)) * width}px`;
     return text;
   });
-  return h("div", { class: "months", "aria-hidden": "true" }, ...(isYear ? names : []));
+  return h(
+    "div",
+    { class: "years" },
+    ...rows,
+    h("div", { class: "months", "aria-hidden": "true" }, ...texts),
+  );
+}
+
+/** Where a strip is divided, and what is written there: the months of a year; of less than that times; of several years nothing. */
+function ticksOf(strip: Range, zone: Zone, width: number): { at: number; name: string }[] {
+  const length = strip.to - strip.from;
+  if (length > 400 * 86_400) return [];
+  if (length < 40 * 86_400) {
+    const ticks = timeTicks(strip, Math.max(2, width / TICK_SPACE), zone);
+    const labels = timeLabels(ticks, zone);
+    // The date stands below in the plot; here it goes before.
+    const last = strip.to - length * Math.min(0.5, LABEL_ROOM / width);
+    return ticks.map((at, i) => ({
+      at,
+      name: at > last ? "" : labels[i]!.split("\n").reverse().join(" "),
+    }));
+  }
+  const year = fieldsOf(strip.from, zone).year;
+  return Array.from({ length: 12 }, (_, month) => {
+    const at = momentOf({ year, month: month + 1, day: 1, hour: 0, minute: 0, second: 0 }, zone);
+    const name = new Date(Date.UTC(2000, month, 1)).toLocaleString("en", { month: "short", timeZone: "UTC" });
+    return { at, name };
+  });
 }
 
 function draw(canvas: HTMLCanvasElement, strip: Range, years: Years): void {
@@ -81,6 +104,10 @@ function draw(canvas: HTMLCanvasElement, strip: Range, years: Years): void {
   };
   fill({ from: years.range.from, to: Math.min(years.until, years.range.to) }, years.palette.track, 0);
   const frame = frameOf(context, { left: 0, top: 0, width, height }, strip, devicePixelRatio);
+  // Divided as it is labelled; what was found is not cut by that.
+  context.fillStyle = years.palette.back;
+  for (const { at } of ticksOf(strip, years.zone, width / devicePixelRatio))
+    if (at > strip.from) context.fillRect(Math.round(x(at)), 0, devicePixelRatio, height);
   for (const gap of years.unknown) hatch(frame, gap.from, gap.to, years.palette.hatch);
   for (const found of years.found) fill(found, years.palette.accent, LEAST * devicePixelRatio);
 }

@@ -177,6 +177,52 @@ test("fields make the condition, times are found, and one is opened in the plot"
   );
 });
 
+test("all times that were found are marked in the plot to which one leads, there and in its overview, until that is taken back", async () => {
+  const condition = "LAB:TEMP1 > 23.3 while SR:MODE = 3";
+  await page.goto(`${base}?part=when&q=${encodeURIComponent(condition)}&${HOUR}`);
+  await page.locator("#when tbody th a").first().click();
+  const strip = page.locator("#overview-strip");
+  await strip.getByText(/; blue: LAB:TEMP1 > 23\.3 while SR:MODE = 3, \d+ times$/).waitFor();
+  const asked = server.requests.filter((path) => path.startsWith("/api/v1/when"));
+  const of = (path: string, key: string) => Date.parse(new URL(path, base).searchParams.get(key)!);
+  const length = of(asked.at(-1)!, "to") - of(asked.at(-1)!, "from");
+  assert.ok(length >= 10 * 3_600_000, "it is searched over the span of the overview");
+  /** How many columns at the foot of the strip, and above the panes of the plot, have the accent's colour. */
+  const marks = () =>
+    page.evaluate(() => {
+      const accent = getComputedStyle(document.documentElement).getPropertyValue("--accent").trim();
+      const rgb = [1, 3, 5].map((at) => parseInt(accent.slice(at, at + 2), 16));
+      const count = (canvas: HTMLCanvasElement, y: number) => {
+        const ratio = canvas.width / canvas.clientWidth;
+        const { data } = canvas.getContext("2d")!.getImageData(0, y * ratio, canvas.width, 1);
+        let found = 0;
+        for (let i = 0; i < data.length; i += 4)
+          if (rgb.every((part, k) => Math.abs(data[i + k]! - part) < 3) && data[i + 3] === 255) found += 1;
+        return found;
+      };
+      const strip = document.querySelector<HTMLCanvasElement>("#overview-strip canvas")!;
+      return [count(strip, strip.clientHeight - 2), count(document.querySelector("#plot canvas")!, 20)];
+    });
+  const [inStrip, inPlot] = await marks();
+  assert.ok(inStrip! > 10 && inPlot! > 10, `${inStrip} columns of the strip, ${inPlot} of the plot`);
+  assert.match(page.url(), /found=LAB(:|%3A)TEMP1%20%3E%2023\.3%20while%20SR(:|%3A)MODE%20%3D%203/);
+  const unmark = strip.getByRole("button", { name: "Without these marks" });
+  await unmark.focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => !location.search.includes("found="));
+  await strip.getByText(/drag to move$/).waitFor();
+  assert.deepEqual(await marks(), [0, 0]);
+  await page.goBack();
+  await unmark.waitFor();
+});
+
+test("a strip of less than a month has its times below it, and divisions where they stand", async () => {
+  await page.goto(`${base}?part=when&q=LAB:TEMP1%20%3E%2023.3&${HOUR}`);
+  await page.locator("#when tbody tr").first().waitFor();
+  const texts = await page.locator(".months span").allInnerTexts();
+  assert.deepEqual(texts.slice(0, 2), ["2026-11-20 10:00", "10:10"]);
+});
+
 test("a search shows how far it is, is stopped, and the archiver stops with it", async () => {
   server.searchMillis = 400;
   await page.goto(`${base}?part=when&q=SR:CURRENT%20%3E%20400&${HOUR}`);

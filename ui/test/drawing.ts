@@ -15,7 +15,7 @@ export const CONTENTS = `
   import { newTrace } from "./src/trace.ts";
   const sceneOf = (parts) => ({
     ...{ known: Infinity, silent: false, zone: "utc", pinned: null, second: null, lanes: false },
-    ...{ pointed: null, notes: [], moving: false, still: false },
+    ...{ pointed: null, notes: [], found: [], foundTold: "", moving: false, still: false },
     ...parts,
   });
   Object.assign(window, { Plot, layoutOf, holesOf, newTrace, applyTheme, sceneOf });

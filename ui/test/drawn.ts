@@ -304,7 +304,7 @@ function sceneOf(traces: Trace[], range: Range, layout: Layout, more: Partial<Sc
   return {
     ...{ range, traces, layout, known: BEGIN + 86_400, silent: false, zone: "utc" },
     ...{ palette: applyTheme("light"), pinned: null, second: null, lanes: false, pointed: null },
-    ...{ notes: [], moving: false, still: false },
+    ...{ notes: [], found: [], foundTold: "", moving: false, still: false },
     ...more,
   };
 }

@@ -35,6 +35,7 @@ const FULL: View = {
   lanes: true,
   folded: true,
   drawer: { tab: "xy", choices: { x: "SYS{A}:x y&z=1.VAL", by: "mean", step: "0.5" } },
+  found: "SR:A+B > 3 & x",
   frame: "embed",
 };
 

@@ -294,6 +294,18 @@ export const STATES: State[] = [
     },
   },
   {
+    ...{ name: "found-marks", ...DESK, theme: "light" },
+    show: async (page, _, base) => {
+      const condition = encodeURIComponent("LAB:TEMP1 > 23.3 while SR:MODE = 3");
+      const cursors = "at=2026-11-20T10:18:00Z&b=2026-11-20T10:29:14Z";
+      await open(page, `${base}?pv=LAB:TEMP1&pv=SR:MODE&${HOUR}&${cursors}&found=${condition}`);
+      await page
+        .locator("#overview-strip")
+        .getByText(/blue: LAB:TEMP1 .* times/)
+        .waitFor();
+    },
+  },
+  {
     ...{ name: "wall", width: 3840, height: 2160, theme: "dark" },
     show: (page, _, base) => wall(page, base),
   },

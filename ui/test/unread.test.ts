@@ -30,6 +30,7 @@ test("each part that cannot be read is named, with why", () => {
 test("nothing is said of what the page writes itself, and of what others put behind links", () => {
   const view: View = {
     ...FIRST_VIEW,
+    found: "SR:A+B > 3",
     pvs: [
       {
         name: "SR:A+B",

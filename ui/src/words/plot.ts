@@ -26,5 +26,8 @@ export const plotWords = {
   rangeShown: "Range shown",
   fromTo: (from: string, to: string) => `${from} to ${to}`,
   dragToMove: (range: string) => `${range}, drag to move`,
+  marked: (expression: string, times: number, isMost: boolean) =>
+    `blue: ${expression}, ${isMost ? "the first " : ""}${times === 1 ? "once" : `${times.toLocaleString("en")} times`}`,
+  unmark: "Without these marks",
   noOther: (what: "gap" | "event", where: "later" | "earlier") => `No ${where} ${what} in this range`,
 } as const;
