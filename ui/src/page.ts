@@ -2,6 +2,7 @@
 
 import { ApiError, getAt, getPv, isAbort, type WireChunk } from "./api.ts";
 import { gapText } from "./bands.ts";
+import { settleColours } from "./colours.ts";
 import { exactOf, noSamples, severityOf } from "./decode.ts";
 import { byId, h, set, setText } from "./dom.ts";
 import { DrawerHost } from "./drawer_host.ts";
@@ -684,9 +685,10 @@ export class Page {
     const { second, lanes } = view;
     const moving = this.isMoving;
     if (this.isStale || this.scene === null) {
+      const layout = layoutOf(traces, view.log, range, moving ? (this.scene?.layout ?? null) : null);
+      settleColours(traces, layout);
       this.scene = {
-        ...{ range, traces, palette, pointed, second, lanes, moving, still: !this.isLive() },
-        layout: layoutOf(traces, view.log, range, moving ? (this.scene?.layout ?? null) : null),
+        ...{ range, traces, palette, pointed, second, lanes, moving, still: !this.isLive(), layout },
         notes: this.notesIn(range),
         known: this.clock.known(),
         silent: this.clock.isSilent,

@@ -13,7 +13,7 @@ import { readingAt } from "./reading.ts";
 import type { Range } from "./state.ts";
 import type { Palette } from "./style.ts";
 import { SvgContext } from "./svg.ts";
-import { formatTime, zoneName, type Zone } from "./time.ts";
+import { formatDuration, formatTime, zoneName, type Zone } from "./time.ts";
 import { knownUntil, lineOf, unitsOf, type Trace } from "./trace.ts";
 import { wordOf } from "./words/panel.ts";
 import { plotWords } from "./words/plot.ts";
@@ -103,8 +103,10 @@ const NARROW_SIDE = 44;
 const NARROW_RIGHT = 16;
 const NARROW = 480;
 const AXIS = 34;
-/** A tick of a value axis has so much height. */
+/** A tick of a value axis has so much height; in a low pane less, so that up to so many stand there. */
 const TICK_SPACE = 34;
+const TICK_LEAST = 22;
+const TICKS_LOW = 4;
 const TIME_SPACE = 96;
 
 /** A view that has rested so long is prepared for being panned. */
@@ -123,6 +125,8 @@ export class Plot {
   private scroller = h("div", { class: "panes" }, this.paper, this.glass, this.over);
   private pill = h("span", { class: "cursor-pill", hidden: true });
   private marks = h("div", { class: "marks" });
+  /** What lies between the cursors A and B, with how long that is. */
+  private stretch = h("div", { class: "stretch", hidden: true }, h("span"));
   private noted = h("div", { class: "noted" });
   private flags: { mark: NoteMark; flag: Flag }[] = [];
   private chosen = h("div", { class: "chosen", hidden: true });
@@ -147,7 +151,7 @@ export class Plot {
   ) {
     this.axis.className = "time-axis";
     this.over.append(this.chosen);
-    this.scroller.append(this.marks, this.noted);
+    this.scroller.append(this.stretch, this.marks, this.noted);
     root.append(this.scroller, this.axis, this.pill);
     new ResizeObserver(() => {
       this.size = { width: root.clientWidth, height: root.clientHeight };
@@ -357,7 +361,29 @@ export class Plot {
       const edge = this.size!.width;
       flag.style.marginLeft = `${Math.max(-half, -x) - Math.max(0, x + half - edge)}px`;
     });
+    this.drawStretch(place);
     this.drawNoted(place);
+  }
+
+  /** Shades what lies between A and B; how long that is stands between their flags where there is room. */
+  private drawStretch(place: Place): void {
+    const { pinned, second, range } = this.scene!;
+    const [from, to] = [Math.min(pinned ?? NaN, second ?? NaN), Math.max(pinned ?? NaN, second ?? NaN)];
+    this.stretch.hidden = !(from < range.to && to > range.from && from < to);
+    if (this.stretch.hidden) return;
+    const [left, right] = [Math.max(partOf(from, range), 0), Math.min(partOf(to, range), 1)];
+    Object.assign(this.stretch.style, {
+      left: `${place.left + left * place.width}px`,
+      width: `${(right - left) * place.width}px`,
+      height: `${place.bottom}px`,
+    });
+    const text = this.stretch.firstElementChild as HTMLElement;
+    setText(text, formatDuration(to - from));
+    // What is hidden has no width.
+    text.hidden = false;
+    const flags = [...this.marks.children].map((mark) => this.widthOf(mark.firstElementChild as HTMLElement));
+    const room = (right - left) * place.width - flags.reduce((sum, width) => sum + width / 2, 0);
+    text.hidden = flags.length < 2 || this.widthOf(text) + FLAG_PADDING > room;
   }
 
   /** Flags of notes, between those of the cursors. */
@@ -371,6 +397,12 @@ export class Plot {
       const left = parseFloat(style.left) + parseFloat(marginLeft || "0");
       return { left, right: left + this.widthOf(firstElementChild as HTMLElement) };
     });
+    const told = this.stretch.firstElementChild as HTMLElement;
+    if (!this.stretch.hidden && !told.hidden) {
+      const middle = parseFloat(this.stretch.style.left) + parseFloat(this.stretch.style.width) / 2;
+      const half = this.widthOf(told) / 2;
+      taken.push({ left: middle - half, right: middle + half });
+    }
     const ruler = this.paper.getContext("2d")!;
     ruler.font = BOLD;
     const wanted = shown.map(({ from, text }) => ({
@@ -676,7 +708,7 @@ function drawGrid(frame: Frame, pane: Pane, { palette, pointed }: Scene, times: 
   line(frame.left, crisp(bottom), right, crisp(bottom));
   pane.scales.forEach((scale, i) => {
     const yOf = mapper(frame, scale);
-    const ticks = valueTicks(scale.range, frame.height / ratio / TICK_SPACE, scale.log);
+    const ticks = valueTicks(scale.range, tickCount(frame.height / ratio), scale.log);
     if (i === 0) for (const tick of ticks) line(frame.left, crisp(yOf(tick)), right, crisp(yOf(tick)));
     const labels = tickLabels(scale, ticks, pointed);
     context.font = scaled(FONT, ratio);
@@ -691,6 +723,10 @@ function drawGrid(frame: Frame, pane: Pane, { palette, pointed }: Scene, times: 
     });
   });
   context.stroke();
+}
+
+function tickCount(height: number): number {
+  return Math.max(height / TICK_SPACE, Math.min(TICKS_LOW, height / TICK_LEAST));
 }
 
 /** What is written at ticks; at those of a normalised axis the values of the PV that is pointed at, if there is one. */

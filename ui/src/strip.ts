@@ -20,9 +20,9 @@ export interface StripActions {
 }
 
 const HOUR = 3600;
-/** The spans that a strip may have: the first that is ten times as long as what is shown. */
+/** The spans that a strip may have: the first that is seven times as long as what is shown. */
 const SPANS = [HOUR, 24 * HOUR, 7 * 24 * HOUR, 90 * 24 * HOUR, 366 * 24 * HOUR, 10 * 366 * 24 * HOUR];
-const TIMES = 10;
+const TIMES = 7;
 const HEIGHT = 40;
 const LABELS = 20;
 /** So high are marks of what a search has found. */

@@ -114,7 +114,7 @@ export class Wall {
     const [mark, head, rest] = this.worst.children as unknown as HTMLElement[];
     mark!.dataset.severity = String(first.severity);
     setText(mark!, "\u200b");
-    setText(head!, `${first.trace.name} ${severityName(first.severity)}`);
+    setText(head!, `${titleOf(first.trace)} ${severityName(first.severity)}`);
     const since = runsOf(first.trace, scene.known).findLast((run) => run.severity !== first.severity)?.to;
     const parts = since === undefined ? [] : [formatDuration(Math.max(0, Math.floor(now - since)))];
     for (const severity of [2, 3, 1]) {
@@ -147,19 +147,20 @@ export class Wall {
   private fill(tile: Tile, { scales, traces }: TileOf, scene: Scene, unit: number): void {
     const { palette } = scene;
     const isOne = traces.length === 1;
-    const heads = traces.map((trace) => {
+    const [titles, shared] = apart(traces.map(titleOf));
+    const heads = traces.map((trace, i) => {
       const swatch = h("i", { class: "wall-swatch", hidden: isOne });
       swatch.style.background = palette.trace(trace.colour).stroke;
-      return h("span", {}, swatch, trace.metadata?.description || trace.name);
+      return h("span", {}, swatch, titles[i]!);
     });
-    renew(tile.heads, heads);
+    renew(tile.heads, [...heads, ...(shared === "" ? [] : [h("span", {}, shared)])]);
     const worst = worstOf(traces, scene);
     tile.alarm.hidden = worst === 0 || scene.silent;
     tile.alarm.dataset.severity = String(worst);
     setText(tile.alarm, worst === 0 ? "" : severityName(worst));
     renew(
       tile.values,
-      traces.map((trace) => valueOf(trace, scene, isOne)),
+      traces.map((trace, i) => valueOf(trace, scene, isOne, traces[i + 1])),
     );
     fit(tile.values);
     tile.canvas.hidden = scales.length === 0 && traces.every((trace) => trace.kind === "unknown");
@@ -220,6 +221,27 @@ export function inTurn(all: TileOf[], now: number, isMajor: (tile: TileOf) => bo
   return all.filter((tile) => chosen.has(tile));
 }
 
+/** What people call it. */
+function titleOf(trace: Trace): string {
+  return trace.metadata?.description || trace.name;
+}
+
+/** Titles without the words with which all of them end, and these words: they stand once behind all. */
+export function apart(titles: string[]): [string[], string] {
+  const words = titles.map((title) => title.split(" "));
+  const most = Math.min(...words.map(({ length }) => length)) - 1;
+  let shared = 0;
+  const end = (of: string[]) => of.at(-1 - shared);
+  while (titles.length > 1 && shared < most && words.every((of) => end(of) === end(words[0]!))) shared += 1;
+  const own = words.map((of) =>
+    of
+      .slice(0, of.length - shared)
+      .join(" ")
+      .replace(/[,;:]$/, ""),
+  );
+  return [own, words[0]?.slice(words[0].length - shared).join(" ") ?? ""];
+}
+
 function rank(severity: number): number {
   return severity === 4 ? 0.5 : severity === 3 ? 1.5 : severity;
 }
@@ -233,8 +255,8 @@ function worstOf(traces: Trace[], scene: Scene): number {
   return traces.map((trace) => severityOf(trace, scene)).reduce((a, b) => (rank(b) > rank(a) ? b : a), 0);
 }
 
-/** The value in large figures, or why there is none. */
-function valueOf(trace: Trace, scene: Scene, isOne: boolean): HTMLElement {
+/** The value in large figures, or why there is none; its units unless the one beside it has the same. */
+function valueOf(trace: Trace, scene: Scene, isOne: boolean, next?: Trace): HTMLElement {
   const at = (time: number) => formatTime(time, scene.zone, 0).slice(11);
   const sentence = (text: string) => h("span", { class: "wall-sentence" }, text);
   if (trace.unknown || trace.error) return sentence(trace.unknown ? words.unknown : words.refused);
@@ -249,15 +271,24 @@ function valueOf(trace: Trace, scene: Scene, isOne: boolean): HTMLElement {
     trace.kind === "number" && typeof reading.value === "number"
       ? formatNumber(reading.value, trace.metadata?.precision ?? null).replaceAll("-", "−")
       : formatValue(reading.value, trace.kind, trace.metadata);
-  const units = unitsOf(trace);
+  const isSame = next && unitsOf(next) === unitsOf(trace) && hasValue(next, scene);
+  const units = isSame ? "" : unitsOf(trace);
   const value = h("span", { class: "wall-value" }, text, units ? h("small", {}, units) : "");
   if (scene.silent) value.classList.add("is-old");
   if (!isOne) value.style.borderColor = scene.palette.trace(trace.colour).stroke;
   return value;
 }
 
+function hasValue(trace: Trace, { known }: Scene): boolean {
+  const isGone = trace.unknown || trace.error !== null || trace.state === "disconnected";
+  return !isGone && gapsAt(trace, known).length === 0 && readingAt(trace, known).value !== undefined;
+}
+
 /** Of a 4K wall: room for the labels at the right, below for those of time, and of a strip of alarms. */
 const RIGHT = 200;
+/** Between the plot and its labels. */
+const ASIDE = 28;
+const TICK_SPACE = 84;
 const BELOW = 88;
 const RUG = 12;
 const LABEL = 64;
@@ -281,21 +312,35 @@ function drawTile(
   // A line of 1.5 px on a desk has 6 px here.
   const stroke = 4 * u;
   const least = 12 * u;
-  const box = {
-    ...{ left: 0, top: LABEL * 0.5 * u },
-    width: width - RIGHT * u,
-    height: height - (BELOW + RUG + 8 + LABEL * 0.5) * u,
-  };
+  const high = height - (BELOW + RUG + 8 + LABEL * 0.5) * u;
+  const labels = scales.length > 0 ? labelsOf(scales[0]!, high / u) : [];
+  context.font = `${LABEL * u}px system-ui, sans-serif`;
+  // Whatever font the wall has: no label is cut.
+  const widest = labels.reduce((most, { text }) => Math.max(most, context.measureText(text).width), 0);
+  const right = Math.max(RIGHT * u, widest + (ASIDE + 8) * u);
+  const box = { left: 0, top: LABEL * 0.5 * u, width: width - right, height: high };
   if (box.height < least || box.width < least) return;
   const frame = frameOf(context, box, scene.range, stroke);
-  if (scales.length > 0) drawLines(frame, scales, scene, u);
+  if (scales.length > 0) drawLines(frame, scales, labels, scene, u);
   else drawStrip(context, box, traces[0]!, scene, stroke, u);
   const rug = { ...box, top: box.top + box.height + 8 * u, height: RUG * u };
   drawRug(frameOf(context, rug, scene.range, stroke), traces, scene);
   drawClock(context, rug.top + rug.height, box, scene, u);
 }
 
-function drawLines(frame: Frame, scales: ValueScale[], scene: Scene, u: number): void {
+interface Label {
+  tick: number;
+  text: string;
+}
+
+/** What stands beside an axis that is so many pixels of the wall high. */
+function labelsOf({ range, log, spans }: ValueScale, high: number): Label[] {
+  const ticks = valueTicks(range, high / TICK_SPACE, log);
+  const texts = spans ? percents(ticks) : log ? logLabels(ticks) : valueLabels(ticks);
+  return ticks.map((tick, i) => ({ tick, text: texts[i]!.replaceAll("-", "−") }));
+}
+
+function drawLines(frame: Frame, scales: ValueScale[], labels: Label[], scene: Scene, u: number): void {
   const { context } = frame;
   const [first] = scales;
   const { palette } = scene;
@@ -304,10 +349,8 @@ function drawLines(frame: Frame, scales: ValueScale[], scene: Scene, u: number):
   context.textBaseline = "middle";
   context.textAlign = "left";
   const yOf = mapper(frame, first!);
-  const ticks = valueTicks(first!.range, frame.height / u / 110, first!.log);
-  const labels = first!.spans ? percents(ticks) : first!.log ? logLabels(ticks) : valueLabels(ticks);
   context.lineWidth = 3 * u;
-  ticks.forEach((tick, i) => {
+  for (const { tick, text } of labels) {
     const y = yOf(tick);
     context.strokeStyle = palette.grid;
     context.beginPath();
@@ -315,8 +358,8 @@ function drawLines(frame: Frame, scales: ValueScale[], scene: Scene, u: number):
     context.lineTo(right, y);
     context.stroke();
     context.fillStyle = palette.faint;
-    context.fillText(labels[i]!.replace(/^-/, "−"), right + 28 * u, y);
-  });
+    context.fillText(text, right + ASIDE * u, y);
+  }
   clipped(frame, () => {
     for (const scale of scales) {
       for (const trace of scale.traces) {

@@ -13,7 +13,7 @@ import { beginOfWeek, daysLeft, growthOf } from "../src/manage_storage.ts";
 import { askedOrder, costOf, halfOf, inOrder, rateText } from "../src/pv_order.ts";
 import { Renewal } from "../src/renewal.ts";
 import { SvgContext } from "../src/svg.ts";
-import { inTurn, TILES_MAX, TURN_SECONDS, type TileOf } from "../src/wall.ts";
+import { apart, inTurn, TILES_MAX, TURN_SECONDS, type TileOf } from "../src/wall.ts";
 
 function pv(name: string, more: Partial<Pv> = {}): Pv {
   const plain = { protocol: "ca", method: "monitor", period: null, state: "connected" as const };
@@ -231,4 +231,12 @@ test("what is drawn for SVG is clipped, shifted and escaped", () => {
   assert.match(file, /<clipPath id="c0"><path d="M0 0L10 0L10 10L0 10Z"\/><\/clipPath>/);
   assert.match(file, /<g clip-path="url\(#c0\)"><path d="M1 2L3 4"/);
   assert.match(file, /<text x="1" y="102"[^>]*>a &lt; b &amp; c<\/text>/);
+});
+
+test("words with which all titles of a tile end stand once behind them", () => {
+  assert.deepEqual(apart(["RF 1 forward", "RF 2 forward"]), [["RF 1", "RF 2"], "forward"]);
+  assert.deepEqual(apart(["BPM 7, horizontal", "BPM 31, horizontal"]), [["BPM 7", "BPM 31"], "horizontal"]);
+  assert.deepEqual(apart(["Pump 1", "Pump 2"]), [["Pump 1", "Pump 2"], ""]);
+  assert.deepEqual(apart(["SR:A", "SR:A"]), [["SR:A", "SR:A"], ""], "of each something is left");
+  assert.deepEqual(apart(["Beam current"]), [["Beam current"], ""]);
 });

@@ -595,6 +595,23 @@ test("where nothing is archived three ways on are told, and for how much there i
   await page.locator("#add[open]").waitFor();
 });
 
+test("what lies between cursors A and B is shaded, with how long that is where there is room between their flags", async () => {
+  const at = (time: string) => `2026-11-20T10:${time}Z`;
+  await open(`pv=SR:CURRENT&${SPAN}&at=${at("40:00")}&b=${at("20:00")}`);
+  const stretch = page.locator("#plot .stretch");
+  const box = (await stretch.boundingBox())!;
+  const over = (await page.locator("#plot .over").boundingBox())!;
+  const near = (a: number, b: number) => assert.ok(Math.abs(a - b) < 2, `${a} and ${b}`);
+  near(box.x, over.x + over.width / 3);
+  near(box.width, over.width / 3);
+  assert.equal(await stretch.innerText(), "20 min");
+  await open(`pv=SR:CURRENT&${SPAN}&at=${at("20:00")}&b=${at("22:00")}`);
+  await stretch.waitFor();
+  assert.equal(await stretch.innerText(), "", "the flags leave no room");
+  await page.keyboard.press("Escape");
+  assert.equal(await stretch.isVisible(), false, "without B nothing is between");
+});
+
 test("why there is no data is a key away, and says what is and what was", async () => {
   await open("from=2026-11-20T10:50:00Z&to=2026-11-20T11:00:00Z&zone=utc&pv=LAB:TEMP1&pv=LAB:NEVER");
   const button = (pv: string) => page.locator(`#legend [data-pv="${pv}"] .why`);

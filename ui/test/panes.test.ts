@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { settleColours } from "../src/colours.ts";
 import { noSamples } from "../src/decode.ts";
 import { PLAIN, type Look } from "../src/look.ts";
 import { eachAlone, layoutOf, letter, reachFor } from "../src/panes.ts";
@@ -126,4 +127,36 @@ test("while it is panned each of a normalised axis is held as it was", () => {
   trace.tail.y = [4, 5];
   const now = layoutOf([trace], [], { from: 0, to: 1 }, held).panes[0]!.scales[0]!;
   assert.deepEqual(now.spans!.get(trace)!.range, before);
+});
+
+/** As it is after an answer came. */
+function answered(trace: Trace, colour: number): Trace {
+  trace.colour = colour;
+  trace.error = "there is none";
+  return trace;
+}
+
+test("beyond the eighth a PV has a colour that no other of its pane has, and is dashed only where all eight are taken there", () => {
+  const units = [...Array.from({ length: 8 }, () => "mA"), "kW", "kW", "mA", "kW"];
+  const look = (i: number): Partial<Look> => (i === 11 ? { colour: 11 } : {});
+  const traces = units.map((units, i) => answered(number(`PV${i}`, units, look(i)), i));
+  const settle = () => settleColours(traces, layoutOf(traces, [], { from: 0, to: 1 }));
+  settle();
+  const colours = () => traces.map(({ colour }) => colour);
+  assert.deepEqual(colours(), [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 10, 11], "what was chosen stays, too");
+  // Whoever goes takes no colour from another.
+  traces.splice(8, 1);
+  settle();
+  assert.deepEqual(colours(), [0, 1, 2, 3, 4, 5, 6, 7, 1, 10, 11]);
+});
+
+test("colours beyond the eighth wait until it is known of all where they stand", () => {
+  const traces = Array.from({ length: 9 }, (_, i) => answered(number(`PV${i}`, i < 8 ? "mA" : "kW"), i));
+  traces[3]!.error = null;
+  const settle = () => settleColours(traces, layoutOf(traces, [], { from: 0, to: 1 }));
+  settle();
+  assert.equal(traces[8]!.colour, 8);
+  traces[3]!.error = "there is none";
+  settle();
+  assert.equal(traces[8]!.colour, 0);
 });

@@ -51,7 +51,7 @@ export function noise(k: number): number {
 const sine = (t: number, period: number) => Math.sin((2 * Math.PI * t) / period);
 const fine = () => 0;
 
-function number(
+export function number(
   name: string,
   units: string,
   period: number,

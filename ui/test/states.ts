@@ -3,6 +3,7 @@
 import type { Page } from "playwright-core";
 import { loaded } from "./loaded.ts";
 import { mixedPvs, structurePvs } from "./pvs.ts";
+import { ringPvs, vacuumPvs } from "./ring.ts";
 import { somebody, threeNodes, type TestServer } from "./server.ts";
 
 const CALM = "from=2026-11-20T10:00:00Z&to=2026-11-20T10:20:00Z&zone=utc";
@@ -45,6 +46,11 @@ export const STATES: State[] = [
     show: (page, _, base) => open(page, `${base}?${FEW}&${HOUR}`),
   },
   { name: "twenty", ...DESK, theme: "light", show: (page, server, base) => twenty(page, server, base) },
+  { name: "stacked", ...DESK, theme: "light", show: (page, server, base) => stacked(page, server, base) },
+  {
+    ...{ name: "stacked-phone", width: 390, height: 844, theme: "dark" },
+    show: (page, server, base) => stacked(page, server, base),
+  },
   { name: "gap", ...DESK, theme: "dark", show: (page, _, base) => gap(page, base) },
   { name: "why", ...DESK, theme: "light", show: (page, _, base) => why(page, base) },
   { name: "times", ...DESK, theme: "light", show: (page, _, base) => times(page, base) },
@@ -55,6 +61,10 @@ export const STATES: State[] = [
   {
     ...{ name: "find-phone", width: 390, height: 844, theme: "dark" },
     show: (page, _, base) => findByTouch(page, base),
+  },
+  {
+    ...{ name: "find-words-phone", width: 390, height: 844, theme: "light" },
+    show: (page, server, base) => findWordsByTouch(page, server, base),
   },
   {
     ...{ name: "find-nothing", ...DESK, theme: "dark" },
@@ -309,6 +319,10 @@ export const STATES: State[] = [
     ...{ name: "wall", width: 3840, height: 2160, theme: "dark" },
     show: (page, _, base) => wall(page, base),
   },
+  {
+    ...{ name: "wall-trip", width: 3840, height: 2160, theme: "dark" },
+    show: (page, server, base) => wallTrip(page, server, base),
+  },
   { name: "heat", ...DESK, theme: "light", show: (page, _, base) => heat(page, base) },
   { name: "table", ...DESK, theme: "light", show: (page, server, base) => table(page, server, base) },
   {
@@ -333,6 +347,27 @@ export const STATES: State[] = [
     show: (page, _, base) => open(page, `${base}?pv=SR:CURRENT&pv=LAB:TEMP1&pv=SR:MODE&${HOUR}`),
   },
 ];
+
+/** A day of 20 PVs in five panes and two bands, with both cursors. */
+async function stacked(page: Page, server: TestServer, base: string): Promise<void> {
+  const pvs = ringPvs(Date.parse("2026-11-19T00:00:00Z") / 1000);
+  server.pvs.push(...pvs);
+  const span = "from=2026-11-19T00:00:00Z&to=2026-11-20T00:00:00Z&zone=utc";
+  const cursors = "at=2026-11-19T09:12:00Z&b=2026-11-19T15:00:23.700Z";
+  const names = pvs.map(({ name }) => `pv=${encodeURIComponent(name)}`).join("&");
+  await open(page, `${base}?${names}&${span}&${cursors}&log=mbar`);
+}
+
+/** On a phone, by words, with two that are to be plotted. */
+async function findWordsByTouch(page: Page, server: TestServer, base: string): Promise<void> {
+  server.pvs.push(...vacuumPvs(Math.floor(Date.now() / 1000) - 107));
+  await open(page, `${base}?pv=SR:CURRENT&${HOUR}`);
+  await page.locator("#tab-find").click();
+  await page.keyboard.type("va 12");
+  await page.locator('#found[data-match="va 12"] [data-pv]').first().waitFor();
+  for (const name of ["SR-VA-IP12:P", "SR-VA-GV12:STATE"])
+    await page.locator(`#found [data-pv="${name}"] .tick`).click();
+}
 
 /** The names as a tree, a branch of it open, with marks. */
 async function tree(page: Page, base: string): Promise<void> {
@@ -359,6 +394,20 @@ async function wall(page: Page, base: string): Promise<void> {
   await page.goto(`${base}?${pvs}&wall=1&zone=utc`);
   await page.waitForFunction(() => document.querySelectorAll(".wall-value").length >= 4);
   await page.locator(".wall-sentence").getByText("not recorded since").waitFor();
+}
+
+/** The beam was lost, and with it an IOC. */
+async function wallTrip(page: Page, server: TestServer, base: string): Promise<void> {
+  const now = Math.floor(Date.now() / 1000);
+  const pvs = ringPvs(now - 107 - 18 * 3600 - 50 * 60);
+  const pump = pvs.find(({ name }) => name === "SR-VA-IP12:P")!;
+  const gap = { from: now - 73, to: null, cause: "disconnected", lost: 0, scope: "pv" as const };
+  server.pvs = pvs.map((pv) => (pv === pump ? { ...pv, state: "disconnected", gaps: [gap] } : pv));
+  const names = ["DI-DCCT:I", "RF-CAV1:FWD", "RF-CAV2:FWD", "VA-IP12:P", "DI-BPM07:X", "DI-BPM31:X"];
+  const view = names.map((name) => `pv=SR-${name}`).join("&");
+  await page.goto(`${base}?${view}&log=mbar&wall=1&zone=utc`);
+  await page.locator(".wall-sentence").getByText("not recorded since").waitFor();
+  await page.waitForFunction(() => document.querySelectorAll(".wall-value").length >= 5);
 }
 
 const TEN = `${HOUR}&at=2026-11-20T10:10:00Z`;

@@ -1,0 +1,26 @@
+// Which colours traces have. Eight are told apart without a dash: beyond the eighth a PV takes one that no other of its pane has, and only
+// where all eight are taken there it is dashed.
+
+import type { Layout } from "./panes.ts";
+import type { Trace } from "./trace.ts";
+
+/** So many colours are solid. */
+const SOLID = 8;
+
+/** Those that keep theirs, whoever comes and goes. */
+const settled = new WeakSet<Trace>();
+
+/** Gives colours to those beyond the eighth, once it is known of all in which pane they stand. */
+export function settleColours(traces: Trace[], { panes, bands }: Layout): void {
+  if (traces.length <= SOLID || traces.some(({ history, error, unknown }) => !history && !error && !unknown))
+    return;
+  for (const together of [...panes.map(({ scales }) => scales.flatMap((scale) => scale.traces)), bands])
+    for (const trace of together) {
+      if (settled.has(trace)) continue;
+      settled.add(trace);
+      if (trace.colour < SOLID || trace.look.colour !== null) continue;
+      const taken = new Set(together.map(({ colour }) => colour));
+      const free = Array.from({ length: SOLID }, (_, i) => i).find((colour) => !taken.has(colour));
+      if (free !== undefined) trace.colour = free;
+    }
+}
