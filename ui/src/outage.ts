@@ -1,7 +1,7 @@
 // The bar that names an IOC as soon as it is lost: which, since when, how many PVs, and what goes on by itself.
 
 import { ApiError, type Status } from "./api.ts";
-import { h } from "./dom.ts";
+import { h, setText } from "./dom.ts";
 import { getOutages, type Outage } from "./iocs.ts";
 import { formatDuration, formatTime, type Zone } from "./time.ts";
 import { iocWords as words } from "./words/ioc.ts";
@@ -78,7 +78,7 @@ export class OutageBar {
     if (sentence === null) return;
     if (this.bar.childElementCount === 0)
       this.bar.append(
-        h("p", {}, h("b", {}), " ", h("span", {}, words.goesOn)),
+        h("p", {}, h("b", { class: "whole" }), h("b", { class: "short" }), " ", h("span", {}, words.goesOn)),
         h("a", { class: "button", href: "manage?part=iocs" }, words.show),
         h(
           "button",
@@ -86,8 +86,10 @@ export class OutageBar {
           "✕",
         ),
       );
-    const text = this.bar.querySelector("b")!;
-    if (text.textContent !== sentence) text.textContent = sentence;
+    const news = this.news();
+    const [whole, short] = this.bar.querySelectorAll("b");
+    setText(whole!, sentence);
+    setText(short!, words.lostShort(...this.told(news[0]!), news.length - 1));
   }
 }
 

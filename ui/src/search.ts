@@ -18,6 +18,7 @@ import { findNotes, findViews, firstLine, type Note, type SavedView } from "./me
 import { checkFormula } from "./formula.ts";
 import { lackElement, missingText } from "./missing.ts";
 import { isFormula } from "./source.ts";
+import { commonWords } from "./words/common.ts";
 import { findWords } from "./words/find.ts";
 import { formulaWords } from "./words/formula.ts";
 import { viewWords as words } from "./words/view.ts";
@@ -228,6 +229,7 @@ export class Search {
         this.viewsButton(),
         this.archiveButton(""),
         this.plotButton(),
+        ...(match !== "" && total > 1 ? [this.allButton(total)] : []),
       ),
     );
     this.showMarks();
@@ -237,6 +239,22 @@ export class Search {
   private plotButton(): HTMLElement {
     const click = () => void this.plotMany([...this.marked], this.marked.size, "asked");
     return h("button", { type: "button", class: "primary plot-marked", tabindex: "-1", click }, "");
+  }
+
+  /** A phone has no Escape. */
+  private closeButton(): HTMLElement {
+    const click = () => this.input.blur();
+    return h(
+      "button",
+      { type: "button", class: "close", tabindex: "-1", "aria-label": commonWords.close, click },
+      "✕",
+    );
+  }
+
+  /** On a phone what is last in the list would have to be scrolled to. */
+  private allButton(total: number): HTMLElement {
+    const click = () => void this.plotMany([], total, "asked");
+    return h("button", { type: "button", class: "plot-all", tabindex: "-1", click }, findWords.allOf(total));
   }
 
   /** What is marked is seen, counted, and plotted by one press. */
@@ -425,6 +443,7 @@ export class Search {
       ),
       h("span", { class: "last" }, value.length > 24 ? `${value.slice(0, 23)}…` : value),
       h("span", { class: "units" }, pv.units ?? ""),
+      h("span", { class: "old" }, pv.state === "disconnected" && pv.last ? this.clock(pv.last.time) : ""),
       h(
         "span",
         { class: "star", title: findWords.star, click: apart(() => this.turnStar(index)) },
@@ -432,6 +451,13 @@ export class Search {
         h("span", { class: "unseen" }, isStarred ? findWords.isStarred : ""),
       ),
     );
+  }
+
+  /** A time, without its date where that is today's. */
+  private clock(time: string): string {
+    const text = this.actions.timeText(time);
+    const today = this.actions.timeText(new Date(this.actions.now() * 1000).toISOString()).slice(0, 10);
+    return text.startsWith(today) ? text.slice(11) : text;
   }
 
   /** By the mouse one is plotted, or taken off; with Shift or Control marked. */
@@ -523,7 +549,7 @@ export class Search {
   }
 
   private open(...content: Node[]): void {
-    this.popup.replaceChildren(...content);
+    this.popup.replaceChildren(...content, this.closeButton());
     this.popup.hidden = false;
     this.input.setAttribute("aria-expanded", "true");
     // Where there is a list it is this that the field controls: the arrows of the keyboard scroll it from here.

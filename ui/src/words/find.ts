@@ -15,6 +15,7 @@ export const findWords = {
   tick: "Mark it ( Ctrl Enter )",
   marked: (count: number) => `${count.toLocaleString("en")} marked`,
   plot: (count: number) => `Plot ${count.toLocaleString("en")}`,
+  allOf: (count: number) => `All ${count.toLocaleString("en")}`,
   plotAll: (count: number) => `Plot all ${count.toLocaleString("en")}`,
   plotFirst: (count: number) => `Plot the first ${count.toLocaleString("en")}`,
   tooMany: (count: number) =>

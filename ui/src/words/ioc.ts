@@ -7,6 +7,9 @@ export const iocWords = {
   unknown: "an IOC that is not known any more",
   lost: (ioc: string, since: string, length: string, pvs: number, others: number) =>
     `${ioc} has not answered since ${since} (${length}): ${pvsText(pvs)} ${pvs === 1 ? "is" : "are"} not recorded${others > 0 ? `, and ${others} more IOCs` : ""}.`,
+  /** On a phone. */
+  lostShort: (ioc: string, since: string, length: string, pvs: number, others: number) =>
+    `${ioc} lost at ${since} (${length}): ${pvsText(pvs)} not recorded${others > 0 ? `, ${others} more IOCs` : ""}`,
   goesOn: "pvark keeps searching; recording resumes by itself.",
   show: "Show it",
   note: "Noted: hide this until another IOC is lost",
