@@ -20,7 +20,10 @@ export function settleColours(traces: Trace[], { panes, bands }: Layout): void {
       settled.add(trace);
       if (trace.colour < SOLID || trace.look.colour !== null) continue;
       const taken = new Set(together.map(({ colour }) => colour));
-      const free = Array.from({ length: SOLID }, (_, i) => i).find((colour) => !taken.has(colour));
-      if (free !== undefined) trace.colour = free;
+      const free = Array.from({ length: SOLID }, (_, i) => i).filter((colour) => !taken.has(colour));
+      // Panes of one PV each are not all of the first colour.
+      const uses = (colour: number) => traces.filter((other) => other.colour === colour).length;
+      const [first] = free.sort((a, b) => uses(a) - uses(b) || a - b);
+      if (first !== undefined) trace.colour = first;
     }
 }

@@ -150,6 +150,15 @@ test("beyond the eighth a PV has a colour that no other of its pane has, and is 
   assert.deepEqual(colours(), [0, 1, 2, 3, 4, 5, 6, 7, 1, 10, 11]);
 });
 
+test("panes of one PV each have other colours: those that are least on the page", () => {
+  const traces = Array.from({ length: 12 }, (_, i) => answered(number(`PV${i}`, `u${i}`), i));
+  settleColours(traces, layoutOf(traces, [], { from: 0, to: 1 }));
+  assert.deepEqual(
+    traces.slice(8).map(({ colour }) => colour),
+    [0, 1, 2, 3],
+  );
+});
+
 test("colours beyond the eighth wait until it is known of all where they stand", () => {
   const traces = Array.from({ length: 9 }, (_, i) => answered(number(`PV${i}`, i < 8 ? "mA" : "kW"), i));
   traces[3]!.error = null;
