@@ -1,8 +1,8 @@
 //! Rights: what one principal may do at one listener, to each PV.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
-use archive::{Fits, Right};
+use archive::{Beginning, Fits, NameChunk, Right};
 
 /// A right to the PVs of some patterns.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,25 @@ impl Scope {
         let pv = record(pv);
         let fits = |name: &str| self.pvs.iter().any(|fits| fits.is_for(name));
         fits(pv) || pv.match_indices('.').any(|(point, _)| fits(&pv[..point]))
+    }
+
+    /// How the names begin of the PVs that it is for. A name that goes on behind one that fits is that of a field only from a point on:
+    /// where a beginning has one, not all that begin so are sure to be of the PV.
+    fn beginnings(&self) -> impl Iterator<Item = Beginning> {
+        self.pvs.iter().map(|fits| match fits.beginning() {
+            Beginning::Each(text) if text.contains('.') => Beginning::Perhaps(text),
+            beginning => beginning,
+        })
+    }
+
+    /// Says yes in the places of those of some neighbouring names that it is for.
+    fn note(&self, chunk: &NameChunk, rows: Range<usize>, is_for: &mut [bool]) {
+        if chunk.text().contains('.') {
+            let names = chunk.rows()[rows].iter().map(|named| named.name.as_str());
+            is_for.iter_mut().zip(names).for_each(|(is_for, name)| *is_for = *is_for || self.is_for(name));
+        } else {
+            self.pvs.iter().for_each(|fits| fits.note(chunk, rows.clone(), is_for));
+        }
     }
 }
 
@@ -102,6 +121,24 @@ impl Rights {
         some.map(|scope| scope.right).max().max(self.all)
     }
 
+    /// How the names begin of the PVs to which it may be done: it may to none of which the name begins otherwise.
+    pub fn beginnings(&self, right: Right) -> Vec<Beginning> {
+        if self.may_all(right) {
+            return vec![Beginning::Each(String::new())];
+        }
+        self.some.iter().filter(|scope| scope.right >= right).flat_map(Scope::beginnings).collect()
+    }
+
+    /// To which of some neighbouring names it may be done, all of which are compared together: the same as `may` of each.
+    pub fn may_among(&self, right: Right, chunk: &NameChunk, rows: Range<usize>) -> Vec<bool> {
+        let mut may = vec![self.may_all(right); rows.len()];
+        if !self.may_all(right) {
+            let scopes = self.some.iter().filter(|scope| scope.right >= right);
+            scopes.for_each(|scope| scope.note(chunk, rows.clone(), &mut may));
+        }
+        may
+    }
+
     /// Whether the listener allows it to anybody.
     pub fn is_below_ceiling(&self, right: Right) -> bool {
         self.ceiling >= Some(right)
@@ -131,6 +168,8 @@ pub(crate) fn record(pv: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use Right::{Administer, Operate, Read};
+    use archive::{NameKind, Named, Names, PvId, PvName};
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -189,5 +228,42 @@ mod tests {
         assert!(!maker.contain(&scope(Operate, &["SR1*", "*"])));
         assert!(!maker.contain(&scope(Operate, &["~SR.*"])), "what cannot be compared is more");
         assert!(!maker.contain(&scope(Administer, &["SR1"])));
+    }
+
+    proptest! {
+        /// Few letters, so that much fits, and points, so that there are fields.
+        #[test]
+        fn neighbouring_names_may_be_what_each_alone_may(
+            names in proptest::collection::vec("[AB:.]{1,7}", 1..80),
+            scopes in proptest::collection::vec(
+                (0..3_usize, proptest::collection::vec("[AB:.]{0,2}[AB:*?]{0,3}|~[AB:]{0,2}(\\.\\*|[AB]\\+|\\\\\\.A)?", 1..4)),
+                0..4,
+            ),
+            right in 0..3_usize,
+            first in 0..80_usize,
+        ) {
+            let right_of = |number: usize| [Read, Operate, Administer][number];
+            let fits = |texts: Vec<String>| texts.iter().filter_map(|text| Fits::parse(text).ok()).collect();
+            let scopes = scopes.into_iter().map(|(number, pvs)| Scope { right: right_of(number), pvs: fits(pvs) });
+            let (rights, right) = (Rights::new(scopes.collect(), None, Administer), right_of(right));
+            let recorded = |name: &String| PvName::recorded(name).ok();
+            let mut names: Vec<PvName> = names.iter().filter_map(recorded).collect();
+            names.sort_unstable();
+            names.dedup();
+            let named = |name: &PvName| Named { name: name.clone(), pv: PvId(0), kind: NameKind::Own };
+            let all = Names::of(names.iter().map(named).collect());
+            let rows = first.min(names.len())..names.len();
+            let alone: Vec<bool> = names[rows.clone()].iter().map(|name| rights.may(right, name.as_str())).collect();
+            let together = all.chunks().first().map(|chunk| rights.may_among(right, chunk, rows));
+            prop_assert_eq!(together.unwrap_or_default(), alone);
+            let beginnings = rights.beginnings(right);
+            for name in &names {
+                let (may, name) = (rights.may(right, name.as_str()), name.as_str());
+                let begun = |beginning: &&Beginning| name.starts_with(beginning.text());
+                prop_assert!(!may || beginnings.iter().any(|one| begun(&one)), "{} {:?}", name, beginnings);
+                let is_sure = |one: &Beginning| matches!(one, Beginning::Each(_)) && begun(&one);
+                prop_assert!(may || !beginnings.iter().any(is_sure), "{} {:?}", name, beginnings);
+            }
+        }
     }
 }

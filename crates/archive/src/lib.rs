@@ -48,6 +48,7 @@ mod names;
 mod nodes;
 mod orders;
 mod part_hash;
+mod place_set;
 mod plan;
 mod policy;
 mod pv;
@@ -68,7 +69,7 @@ pub use audit::{ARCHIVER, By, How, Principal, Way};
 pub use curator::Curator;
 pub use deletion::{Deletion, Purge, Purged, RemovedPv};
 pub use directory::{Directory, DirectoryError, Fault, Numbered};
-pub use fits::{Fits, FitsError};
+pub use fits::{Beginning, Fits, FitsError};
 pub use glob::Glob;
 pub use groups::{Group, GroupStatus, Keeper, Sense, Switch};
 pub use health::{Health, LevelHealth, PlaceHealth, Room, ScrubHealth, Watermark, Work};
@@ -79,9 +80,10 @@ pub use memo::{
     MemoText,
 };
 pub use mirror::{Mark, Mirror, Mirrored};
-pub use names::{NameChunk, Named, Names, Places};
+pub use names::{NameChunk, NameKind, Named, Names, Neighbours, Places};
 pub use nodes::{ClusterStanding, NodeFigures, NodeOrder, NodeStanding, NodeState, Nodes, ShardLag, SharedUse};
 pub use orders::{AddRequest, Added, Change, Orders, Rulebook};
+pub use place_set::PlaceSet;
 pub use part_hash::{old_part_hash, old_text_hash, part_hash};
 pub use plan::{Manual, Plan, Planned, Reach};
 pub use policy::{Policies, Policy, PolicyError};

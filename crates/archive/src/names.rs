@@ -22,6 +22,17 @@ pub struct Named {
     pub name: PvName,
     /// The PV.
     pub pv: PvId,
+    /// Which of both.
+    pub kind: NameKind,
+}
+
+/// What a name is to its PV.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameKind {
+    /// Its own.
+    Own,
+    /// Another one.
+    Alias,
 }
 
 /// All names and aliases at one moment, sorted.
@@ -135,7 +146,7 @@ impl Names {
     }
 
     /// Enters a name, or gives it to another PV; snapshots that were taken before do not change.
-    pub fn insert(&mut self, name: PvName, pv: PvId) {
+    pub fn insert(&mut self, Named { name, pv, kind }: Named) {
         let chunks = Arc::make_mut(&mut self.chunks);
         let place = chunks.partition_point(|chunk| chunk.rows.first().is_some_and(|first| first.name <= name));
         let place = place.saturating_sub(1);
@@ -145,9 +156,9 @@ impl Names {
         let chunk = Arc::make_mut(&mut chunks[place]);
         chunk.text = OnceLock::new();
         match chunk.place(&name) {
-            Ok(row) => chunk.rows[row].pv = pv,
+            Ok(row) => (chunk.rows[row].pv, chunk.rows[row].kind) = (pv, kind),
             Err(row) => {
-                chunk.rows.insert(row, Named { name, pv });
+                chunk.rows.insert(row, Named { name, pv, kind });
                 self.len += 1;
             }
         }
@@ -188,14 +199,14 @@ impl<'n> Places<'n> {
     }
 
     /// The names from one place to another, by their neighbourhoods.
-    pub fn between(&self, places: Range<usize>) -> impl Iterator<Item = &'n [Named]> {
+    pub fn between(&self, places: Range<usize>) -> impl Iterator<Item = Neighbours<'n>> {
         let first = self.begins.partition_point(|begin| *begin <= places.start).saturating_sub(1);
         let chunks = self.begins.iter().zip(self.chunks).skip(first);
         let within = chunks.take_while(move |(begin, _)| **begin < places.end).map(move |(begin, chunk)| {
             let part = |place: usize| place.saturating_sub(*begin).min(chunk.rows.len());
-            &chunk.rows[part(places.start)..part(places.end)]
+            Neighbours { begin: *begin, chunk, rows: part(places.start)..part(places.end) }
         });
-        within.filter(|rows| !rows.is_empty())
+        within.filter(|neighbours| !neighbours.rows.is_empty())
     }
 
     /// The place of the first name that does not come before a text.
@@ -217,6 +228,29 @@ impl<'n> Places<'n> {
     }
 }
 
+/// Names that lie in one neighbourhood, one behind the other.
+#[derive(Clone, Debug)]
+pub struct Neighbours<'n> {
+    /// The place of the first name of the neighbourhood.
+    begin: usize,
+    /// The neighbourhood.
+    pub chunk: &'n NameChunk,
+    /// Which of its names.
+    pub rows: Range<usize>,
+}
+
+impl<'n> Neighbours<'n> {
+    /// The names.
+    pub fn names(&self) -> &'n [Named] {
+        &self.chunk.rows[self.rows.clone()]
+    }
+
+    /// Their places in the order of all names.
+    pub fn places(&self) -> Range<usize> {
+        self.begin + self.rows.start..self.begin + self.rows.end
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -227,9 +261,13 @@ mod tests {
         PvName::new(&format!("PV:{number:05}")).unwrap()
     }
 
+    fn named(number: usize, pv: u32) -> Named {
+        Named { name: name(number), pv: PvId(pv), kind: NameKind::Own }
+    }
+
     #[test]
     fn names_stay_sorted_and_findable_however_they_come_and_go() {
-        let mut names = Names::of((0..3000).rev().map(|i| Named { name: name(i * 3), pv: PvId(i as u32) }).collect());
+        let mut names = Names::of((0..3000).rev().map(|i| named(i * 3, i as u32)).collect());
         let mut model: BTreeMap<PvName, PvId> = (0..3000).map(|i| (name(i * 3), PvId(i as u32))).collect();
         let before = names.clone();
         for step in 0..9000_usize {
@@ -238,7 +276,7 @@ mod tests {
                 names.remove(&name(number));
                 model.remove(&name(number));
             } else {
-                names.insert(name(number), PvId(step as u32));
+                names.insert(named(number, step as u32));
                 model.insert(name(number), PvId(step as u32));
             }
         }
@@ -260,7 +298,7 @@ mod tests {
         let mut names = Names::default();
         names.remove(&name(1));
         for number in [5, 1, 9, 1] {
-            names.insert(name(number), PvId(number as u32));
+            names.insert(named(number, number as u32));
         }
         let sorted: Vec<u32> = names.iter().map(|row| row.pv.0).collect();
         assert_eq!((sorted, names.len()), (vec![1, 5, 9], 3));
@@ -270,7 +308,7 @@ mod tests {
 
     #[test]
     fn places_are_those_that_a_look_at_each_name_finds() {
-        let names = Names::of((0..5000).map(|number| Named { name: name(number), pv: PvId(number as u32) }).collect());
+        let names = Names::of((0..5000).map(|number| named(number, number as u32)).collect());
         let (places, all) = (names.places(), names.iter().collect::<Vec<_>>());
         for text in ["", "A", "PV", "PV:00", "PV:0042", "PV:00420", "PV:1", "PV:4999", "PV:5", "Z"] {
             let before = all.iter().filter(|row| row.name.as_str() < text).count();
@@ -280,8 +318,11 @@ mod tests {
         assert!(all.iter().enumerate().all(|(place, row)| places.get(place) == Some(*row)));
         assert_eq!(places.get(5000), None);
         for range in [0..5000, 0..0, 7..7, 383..385, 384..768, 100..4999, 4000..9000] {
-            let between: Vec<&Named> = places.between(range.clone()).flatten().collect();
-            assert_eq!(between, all[range.start..range.end.min(5000)], "{range:?}");
+            let end = range.end.min(5000);
+            let between: Vec<&Named> = places.between(range.clone()).flat_map(|some| some.names()).collect();
+            assert_eq!(between, all[range.start..end], "{range:?}");
+            let told: Vec<usize> = places.between(range.clone()).flat_map(|some| some.places()).collect();
+            assert_eq!(told, (range.start..end).collect::<Vec<_>>(), "{range:?}");
         }
         let none = Names::default();
         assert_eq!((none.places().from("A"), none.places().behind_all("A"), none.places().get(0)), (0, 0, None));

@@ -269,7 +269,7 @@ fn shown_again(list: &dyn Directory, deletion: &Deletion) -> Result<Option<By>, 
 mod tests {
     use std::sync::RwLock;
 
-    use archive::{Method, Named, Names, Orders, Protocol, PvName, Rules};
+    use archive::{Method, NameKind, Named, Names, Orders, Protocol, PvName, Rules};
 
     use super::*;
     use crate::{
@@ -299,7 +299,7 @@ mod tests {
         }
 
         fn names(&self) -> Names {
-            let named = |entry: &PvEntry| Named { name: entry.name.clone(), pv: entry.id };
+            let named = |entry: &PvEntry| Named { name: entry.name.clone(), pv: entry.id, kind: NameKind::Own };
             Names::of(self.0.read().unwrap().iter().map(named).collect())
         }
     }

@@ -124,8 +124,7 @@ impl Directory for Whole {
         let is_same = merged.of.len() == now.len() && merged.of.iter().zip(&now).all(|(a, b)| a.is_same(b));
         if !is_same {
             let of_shard = |(shard, names): (usize, &Names)| -> Vec<Named> {
-                let named =
-                    |named: &Named| Some(Named { name: named.name.clone(), pv: global(shard as u32, named.pv)? });
+                let named = |named: &Named| Some(Named { pv: global(shard as u32, named.pv)?, ..named.clone() });
                 names.iter().filter_map(named).collect()
             };
             *merged = Merged { all: Names::of(now.iter().enumerate().flat_map(of_shard).collect()), of: now };

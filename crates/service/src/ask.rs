@@ -4,10 +4,11 @@
 //! Everything that is asked or ordered about PVs goes through here. The fields of the service are reached by `recorded`, `acquired`
 //! and `ordered`, which look at the rights first, and by `listed`, out of which lists of PVs are made without those that are not seen. There is no other way from a front end to a PV.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use archive::{
-    By, Curator, Directory, DirectoryError, Fault, Orders, Principal, PvEntry, PvId, Right, Rulebook, Standing,
+    Beginning, By, Curator, Directory, DirectoryError, Fault, NameChunk, Orders, Principal, PvEntry, PvId, Right,
+    Rulebook, Standing,
 };
 use query::{LeftOut, Query};
 use sample::Timestamp;
@@ -143,6 +144,16 @@ impl Ask {
     /// Whether whoever asks may see the PV of a name.
     pub(crate) fn sees_name(&self, pv: &str) -> bool {
         self.may(Right::Read, pv)
+    }
+
+    /// How the names begin of the PVs with which whoever asks may do that: with no others.
+    pub(crate) fn beginnings(&self, right: Right) -> Vec<Beginning> {
+        self.rights.beginnings(right)
+    }
+
+    /// With the PVs of which of some neighbouring names whoever asks may do that, each name as `may` has it.
+    pub(crate) fn may_among(&self, right: Right, chunk: &NameChunk, rows: Range<usize>) -> Vec<bool> {
+        self.rights.cover_among(right, chunk, rows)
     }
 
     /// Whether whoever asks may see every PV.

@@ -29,21 +29,6 @@ impl Ask {
         entry.is_some_and(|entry| self.sees_as(&entry, named.name.as_str()))
     }
 
-    /// Which of some hundred names of the list may be seen. Each is looked at by itself first: entries are read only of those that are
-    /// covered, together, and tell whose alias a name is.
-    pub(crate) fn seen_among(&self, names: &[Named]) -> Vec<bool> {
-        let covered = |named: &Named| self.sees_name(named.name.as_str()).then_some(named.pv);
-        let pvs: Vec<Option<PvId>> = names.iter().map(covered).collect();
-        if pvs.iter().all(Option::is_none) {
-            return vec![false; names.len()];
-        }
-        let entries = self.listed().behind.directory.entries_of(&pvs);
-        let is_seen = |(named, entry): (&Named, Option<PvEntry>)| {
-            entry.is_some_and(|entry| entry.name == named.name || self.sees(&entry))
-        };
-        names.iter().zip(entries).map(is_seen).collect()
-    }
-
     /// The PV of that name or alias.
     pub fn pv(&self, name: &str) -> Result<PvEntry, Refusal> {
         let entry = self.seen(name).ok_or_else(|| self.unknown(name))?;

@@ -90,7 +90,7 @@ pub use reports::{
     ChangedRow, ConsumedRow, DisconnectedRow, DroppedRow, EventRateRow, LostConnectionsRow, NamedRow, SilentRow,
     StorageRateRow, TimeSpanRow, WaveformRow,
 };
-pub use rights::Rights;
+pub use rights::{ByName, Rights};
 pub use seen::Seen;
 pub use service::{Behind, Service};
 pub use status::{Retained, Status};

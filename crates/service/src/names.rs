@@ -319,7 +319,7 @@ fn last_line(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use archive::{PvId, PvName};
+    use archive::{NameKind, PvId, PvName};
     use proptest::prelude::*;
 
     use super::*;
@@ -333,7 +333,8 @@ mod tests {
     #[test]
     fn a_search_that_takes_long_is_one_of_few_and_ends_when_nobody_waits_for_it() {
         let names: Vec<String> = (0..200_000).map(|i| format!("{}{i:06}", "ab".repeat(100))).collect();
-        let named = |(name, id): (&String, u32)| Named { name: PvName::new(name).unwrap(), pv: PvId(id) };
+        let named =
+            |(name, id): (&String, u32)| Named { name: PvName::new(name).unwrap(), pv: PvId(id), kind: NameKind::Own };
         let (names, long) = (Names::of(names.iter().zip(0..).map(named).collect()), Permits::of(LONG_SEARCHES_MAX));
         let slow = Pattern::search(r"~a.{60}[ab].{60}[^x]\W", &room()).unwrap();
         let begun = Instant::now();
@@ -378,7 +379,11 @@ mod tests {
     }
 
     fn found_among(names: &[&str], pattern: Result<Pattern, Refusal>) -> Vec<String> {
-        let named = |(name, id): (&&str, u32)| Named { name: PvName::recorded(name).unwrap(), pv: PvId(id) };
+        let named = |(name, id): (&&str, u32)| Named {
+            name: PvName::recorded(name).unwrap(),
+            pv: PvId(id),
+            kind: NameKind::Own,
+        };
         let (names, long) = (Names::of(names.iter().zip(0..).map(named).collect()), Permits::of(LONG_SEARCHES_MAX));
         pattern
             .unwrap()
@@ -433,7 +438,7 @@ mod tests {
     #[expect(clippy::print_stdout, reason = "it is there to be read")]
     fn a_search_in_a_million_names_finds_all() {
         let name = |k: u32| format!("SR{:02}:SEC{:02}:DEV{k:07}:VAL{}", k / 1000 % 100, k % 40, k % 7);
-        let row = |k| Named { name: PvName::new(&name(k)).unwrap(), pv: PvId(k) };
+        let row = |k| Named { name: PvName::new(&name(k)).unwrap(), pv: PvId(k), kind: NameKind::Own };
         let names = Names::of((0..1_000_000).map(row).collect());
         let searches =
             ["dev0123456", "*9999*", "SR05:*:VAL2", "*:SEC0?:*", "?R0*", "~^.*9999.*$", "~^SR1[0-9]:SEC0.*VAL1$"];

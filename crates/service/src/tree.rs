@@ -6,11 +6,13 @@
 //!       BPM1:          6              branches
 //! ```
 //! Names lie in their order, so that a branch is passed over by halving: a level of a million names costs what its children are, for who
-//! sees all PVs. Who sees some is told of these alone, and each name of the level is looked at, once.
+//! sees all PVs. Who sees some is told of these alone: their names are found first, a bit for each. Where rights say how names begin, those
+//! are found by halving too, and only where they say more each name is looked at, once.
 
 use std::ops::Range;
 
-use archive::Places;
+use archive::{Beginning, NameKind, Neighbours, PlaceSet, Places, PvId, Right};
+use query::{processors, side_by_side};
 
 use crate::{
     ask::Ask,
@@ -19,6 +21,11 @@ use crate::{
 
 /// What a child takes, with the longest of names.
 const CHILD_BYTES: usize = 320;
+/// What a name takes while it is looked at.
+const LOOK_BYTES: usize = 1;
+/// More names than this are looked at by several threads, and as many threads look at most.
+const NAMES_ALONE_MAX: usize = 50_000;
+const THREADS_MAX: usize = 4;
 
 /// The signs at which a site's names are split: one to eight of ASCII, none of them a letter or a digit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,46 +109,59 @@ impl Ask {
         let level = TreeLevel { names: 0, children: Vec::new(), has_more: false };
         let mut filled = Filled { prefix, separators, limit: *limit, level };
         if self.sees_all() {
-            filled.by_halving(&places, first..end, begin);
+            filled.level.names = end - first;
+            filled.fill(&places, begin, |from| (from < end).then_some(from), |places| places.len());
         } else {
-            self.fill_by_looks(&mut filled, &places, first..end, begin)?;
+            let seen = self.seen_places(&places, first..end)?;
+            filled.level.names = seen.count(first..end);
+            filled.fill(&places, begin, |from| seen.next(from), |places| seen.count(places));
         }
         Ok(filled.level)
     }
 
-    /// Looks at each name of a level; those before `begin` only count.
-    fn fill_by_looks(
-        &self,
-        filled: &mut Filled<'_>,
-        places: &Places<'_>,
-        level: Range<usize>,
-        begin: usize,
-    ) -> Result<(), Refusal> {
-        let mut open: Option<(&str, usize)> = None;
-        let mut place = level.start;
-        for names in places.between(level) {
-            self.go_on()?;
-            for (named, is_seen) in names.iter().zip(self.seen_among(names)) {
-                let (name, one) = (named.name.as_str(), usize::from(is_seen));
-                filled.level.names += one;
-                place += 1;
-                if place <= begin {
-                    continue;
-                }
-                match &mut open {
-                    Some((branch, count)) if name.starts_with(*branch) => *count += one,
-                    _ => {
-                        filled.close(open.take());
-                        match filled.branch_of(name) {
-                            Some(branch) => open = Some((branch, one)),
-                            None if is_seen => filled.put(name, None),
-                            None => {}
-                        }
-                    }
-                }
+    /// Which names of a level may be seen.
+    fn seen_places(&self, places: &Places<'_>, level: Range<usize>) -> Result<PlaceSet, Refusal> {
+        self.lease.grow(PlaceSet::bytes_of(level.len()))?;
+        let (mut seen, mut unsure) = (PlaceSet::none_of(level.clone()), PlaceSet::none_of(level.clone()));
+        for beginning in self.beginnings(Right::Read) {
+            let begun = places.from(beginning.text())..places.behind_all(beginning.text());
+            match beginning {
+                Beginning::Each(_) => seen.put(begun),
+                Beginning::Perhaps(_) => unsure.put(begun),
             }
         }
-        filled.close(open);
+        let is_unsure = |of: &Neighbours<'_>| unsure.next(of.places().start).is_some_and(|next| next < of.places().end);
+        let is_sure = |of: &Neighbours<'_>| seen.count(of.places()) == of.rows.len();
+        let looks: Vec<Neighbours<'_>> =
+            places.between(level.clone()).filter(|of| is_unsure(of) && !is_sure(of)).collect();
+        let names = looks.iter().map(|of| of.rows.len()).sum();
+        self.lease.grow_by(names, LOOK_BYTES)?;
+        let threads = if names > NAMES_ALONE_MAX { processors().min(THREADS_MAX) } else { 1 };
+        let covered =
+            |of: &Neighbours<'_>| self.go_on().map(|()| self.may_among(Right::Read, of.chunk, of.rows.clone()));
+        for (of, covered) in looks.iter().zip(side_by_side(&looks, threads, covered)) {
+            let places = of.places().zip(covered?).filter(|(_, is_covered)| *is_covered);
+            places.for_each(|(place, _)| seen.put(place..place + 1));
+        }
+        self.leave_out_aliases(places, level, &mut seen)?;
+        Ok(seen)
+    }
+
+    /// Takes out the aliases of PVs that may not be seen.
+    fn leave_out_aliases(&self, places: &Places<'_>, level: Range<usize>, seen: &mut PlaceSet) -> Result<(), Refusal> {
+        for of in places.between(level) {
+            let aliases = of.places().zip(of.names()).filter(|(_, named)| named.kind == NameKind::Alias);
+            let aliases: Vec<(usize, PvId)> =
+                aliases.filter(|(place, _)| seen.has(*place)).map(|(place, named)| (place, named.pv)).collect();
+            if aliases.is_empty() {
+                continue;
+            }
+            self.go_on()?;
+            let pvs: Vec<Option<PvId>> = aliases.iter().map(|(_, pv)| Some(*pv)).collect();
+            let entries = self.listed().behind.directory.entries_of(&pvs);
+            let hidden = aliases.iter().zip(entries).filter(|(_, of)| !of.as_ref().is_some_and(|of| self.sees(of)));
+            hidden.for_each(|((place, _), _)| seen.take(*place));
+        }
         Ok(())
     }
 }
@@ -161,23 +181,22 @@ impl Filled<'_> {
         Some(&name[..self.prefix.len() + part.len()])
     }
 
-    /// Where every name may be seen, of each branch its ends are looked for.
-    fn by_halving(&mut self, places: &Places<'_>, level: Range<usize>, begin: usize) {
-        self.level.names = level.len();
-        let mut place = begin;
-        while let Some(named) = places.get(place).filter(|_| place < level.end && !self.level.has_more) {
+    /// From a place on: `next` gives the first name there that is seen, of each branch the ends are looked for, and `count` says how many
+    /// names between them are seen.
+    fn fill(
+        &mut self,
+        places: &Places<'_>,
+        begin: usize,
+        next: impl Fn(usize) -> Option<usize>,
+        count: impl Fn(Range<usize>) -> usize,
+    ) {
+        let mut from = begin;
+        while let Some(place) = next(from).filter(|_| !self.level.has_more) {
+            let Some(named) = places.get(place) else { return };
             let name = named.name.as_str();
             let branch = self.branch_of(name);
-            let behind = branch.map_or(place + 1, |branch| places.behind_all(branch));
-            self.put(branch.unwrap_or(name), branch.map(|_| behind - place));
-            place = behind;
-        }
-    }
-
-    /// A branch of which every name was looked at; one without names that are seen is not there.
-    fn close(&mut self, branch: Option<(&str, usize)>) {
-        if let Some((branch, names)) = branch.filter(|(_, names)| *names > 0) {
-            self.put(branch, Some(names));
+            from = branch.map_or(place + 1, |branch| places.behind_all(branch));
+            self.put(branch.unwrap_or(name), branch.map(|_| count(place..from)));
         }
     }
 

@@ -13,10 +13,10 @@ use std::{
 use archive::{
     Action, AddRequest, Added, AuditRecord, Brief, By, Change, Connection, Cost, Curator, DataFate, Deletion,
     Directory, DirectoryError, Extent, Fault, FieldName, Group, GroupStatus, Health, ImportedPart, Intake, Key,
-    KeyedBy, LookAtMemo, Manual, Memo, MemoKind, MemoText, Method, Named, Names, Numbered, OldName, Orders, Partition,
-    Plan, Policies, Principal, Protocol, Purge, Purged, PvEntry, PvId, PvName, PvSettings, PvSize, PvState, Record,
-    Right, RuleName, Rulebook, SampleStream, Source, SourceError, Standing, Status, Storage, Totals, Unanswered,
-    Watermark,
+    KeyedBy, LookAtMemo, Manual, Memo, MemoKind, MemoText, Method, NameKind, Named, Names, Numbered, OldName, Orders,
+    Partition, Plan, Policies, Principal, Protocol, Purge, Purged, PvEntry, PvId, PvName, PvSettings, PvSize, PvState,
+    Record, Right, RuleName, Rulebook, SampleStream, Source, SourceError, Standing, Status, Storage, Totals,
+    Unanswered, Watermark,
     ledger::{Account, Trouble},
 };
 use query::{Before, Query, Request};
@@ -182,8 +182,9 @@ impl Directory for Shelves {
 
     fn names(&self) -> Names {
         self.read(|shelf| {
-            let own = shelf.entries.values().map(|entry| Named { name: entry.name.clone(), pv: entry.id });
-            let aliases = shelf.aliases.iter().map(|(alias, pv)| Named { name: alias.clone(), pv: *pv });
+            let named = |name: &PvName, pv: PvId, kind: NameKind| Named { name: name.clone(), pv, kind };
+            let own = shelf.entries.values().map(|entry| named(&entry.name, entry.id, NameKind::Own));
+            let aliases = shelf.aliases.iter().map(|(alias, pv)| named(alias, *pv, NameKind::Alias));
             Names::of(own.chain(aliases).collect())
         })
     }

@@ -364,7 +364,7 @@ fn call(
     let scheme = parts.extensions.get::<Arc<Door>>().and_then(|door| door.scheme()).unwrap_or(Scheme::Http);
     let is_gone = move || peer.as_ref().is_some_and(Peer::has_gone);
     let ask = Ask::new(Arc::clone(&app.service), principal.clone(), lease, is_gone)
-        .with_rights(auth::rights(&asker))
+        .with_rights(auth::rights_of(&asker.rights))
         .wanting(right.unwrap_or(Right::Read));
     let what = slow::what(parts.method.as_str(), &url_path, &query);
     let watch = Stopwatch::begin(&app.slow, now(), principal.established().to_owned(), what);

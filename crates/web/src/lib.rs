@@ -54,6 +54,7 @@ mod ui;
 mod url;
 
 pub use ::service::{ExportsConfig, FileRules, PolicySource};
+pub use auth::rights_of;
 pub use config::{Appliance, Config, Ports};
 pub use ear::Error;
 pub use host::HostName;

@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use archive::{DataFate, Deletion, Group, Keep, Named, Names, PvEntry, PvId, PvName, RemovedPv, RuleName, Touches};
+use archive::{
+    DataFate, Deletion, Group, Keep, NameKind, Named, Names, PvEntry, PvId, PvName, RemovedPv, RuleName, Touches,
+};
 
 use crate::{
     catalog::{
@@ -69,8 +71,9 @@ impl Registry {
         let mut removed = rows.removed;
         removed.sort_by_key(|removed| removed.since);
         removed.into_iter().for_each(|removed| registry.remember(removed));
-        let of_aliases = rows.aliases.iter().map(|(alias, pv)| Named { name: alias.clone(), pv: *pv });
-        let of_pvs = rows.entries.iter().map(|entry| Named { name: entry.name.clone(), pv: entry.id });
+        let named = |name: &PvName, pv: PvId, kind: NameKind| Named { name: name.clone(), pv, kind };
+        let of_aliases = rows.aliases.iter().map(|(alias, pv)| named(alias, *pv, NameKind::Alias));
+        let of_pvs = rows.entries.iter().map(|entry| named(&entry.name, entry.id, NameKind::Own));
         let names: Vec<Named> = of_pvs.chain(of_aliases).collect();
         registry.by_name = names.iter().map(|row| (row.name.clone(), row.pv)).collect();
         registry.names = Names::of(names);
@@ -203,7 +206,7 @@ impl Registry {
             let former = former.name.clone();
             self.unname(&former);
         }
-        self.name(entry.name.clone(), entry.id);
+        self.name(&entry.name, entry.id, NameKind::Own);
         self.enter(entry);
     }
 
@@ -226,9 +229,12 @@ impl Registry {
         &self.own
     }
 
-    fn name(&mut self, name: PvName, pv: PvId) {
-        if self.by_name.insert(name.clone(), pv) != Some(pv) {
-            self.names.insert(name, pv);
+    /// Lets a name lead to a PV. An alias of it may become its own name.
+    fn name(&mut self, name: &PvName, pv: PvId, kind: NameKind) {
+        let former =
+            if self.entry(pv).is_some_and(|entry| entry.name == *name) { NameKind::Own } else { NameKind::Alias };
+        if self.by_name.insert(name.clone(), pv) != Some(pv) || former != kind {
+            self.names.insert(Named { name: name.clone(), pv, kind });
         }
     }
 
@@ -238,7 +244,7 @@ impl Registry {
     }
 
     fn put_alias(&mut self, alias: PvName, pv: PvId) {
-        self.name(alias.clone(), pv);
+        self.name(&alias, pv, NameKind::Alias);
         self.aliases.entry(pv).or_default().push(alias);
     }
 

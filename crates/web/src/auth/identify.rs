@@ -1,11 +1,11 @@
 //! What a request shows of who sends it, and who that is.
 
-use std::{sync::Arc, time::Duration};
+use std::{ops::Range, sync::Arc, time::Duration};
 
 use access::{Access, Certificate, From, Identity, Presented, Reason, Refused, Transport};
-use archive::Right;
+use archive::{Beginning, NameChunk, Right};
 use axum::http::{Extensions, HeaderMap, HeaderValue, header};
-use service::{Rights, now};
+use service::{ByName, Rights, now};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     task::spawn_blocking,
@@ -130,11 +130,27 @@ async fn asked<T: Send + 'static>(
 }
 
 /// What somebody may do, as the service holds it against PVs.
-pub(crate) fn rights(identity: &Identity) -> Rights {
-    let to_all = Rights::everywhere(identity.rights.to_all());
-    if identity.rights.most() == identity.rights.to_all() {
+pub fn rights_of(rights: &access::Rights) -> Rights {
+    let to_all = Rights::everywhere(rights.to_all());
+    if rights.most() == rights.to_all() {
         return to_all;
     }
-    let rights = identity.rights.clone();
-    to_all.or_by_name(move |pv| rights.most_to(pv))
+    to_all.or_by(ByPattern(rights.clone()))
+}
+
+/// Rights to the PVs of some patterns.
+struct ByPattern(access::Rights);
+
+impl ByName for ByPattern {
+    fn to(&self, pv: &str) -> Option<Right> {
+        self.0.most_to(pv)
+    }
+
+    fn beginnings(&self, right: Right) -> Vec<Beginning> {
+        self.0.beginnings(right)
+    }
+
+    fn among(&self, right: Right, chunk: &NameChunk, rows: Range<usize>) -> Vec<bool> {
+        self.0.may_among(right, chunk, rows)
+    }
 }

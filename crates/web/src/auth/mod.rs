@@ -10,7 +10,8 @@ mod refused;
 mod shares;
 mod watch;
 
-pub(crate) use identify::{Origin, forget_session, identify, rights, turn};
+pub use identify::rights_of;
+pub(crate) use identify::{Origin, forget_session, identify, turn};
 pub(crate) use refused::{Refusals, RequestLine, missing, refused};
 pub(crate) use shares::Shares;
 pub(crate) use watch::{Watch, watched};

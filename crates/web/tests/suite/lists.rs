@@ -1,7 +1,7 @@
 //! Lists of PVs over HTTP: sorted, found by words, narrowed, counted, paged while PVs come and go, and never with what is not seen.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -11,9 +11,17 @@ use std::{
 
 use access::Scope;
 use archive::{AddRequest, DataFate, Fits, OldName, Principal, PvName, PvState, Record, Right, Sink, Wishes};
+use proptest::{
+    prelude::*,
+    strategy::{Strategy, ValueTree},
+    test_runner::TestRunner,
+};
 use sample::Metadata;
 use serde_json::{Value, json};
-use service::{Ask, AuditWanted, Budget, IocsWanted, ListWanted, Rights, Separators, SortBy, TreeChild, TreeWanted};
+use service::{
+    Ask, AuditWanted, Budget, IocsWanted, ListWanted, Rights, Separators, SortBy, TreeChild, TreeLevel, TreeWanted,
+};
+use web::rights_of;
 
 use crate::served::{Answer, Archive, clock};
 
@@ -393,6 +401,70 @@ fn names_are_a_tree_whose_levels_are_told_one_by_one() {
     assert_eq!(by_both.children, [TreeChild { name: "N:C-".to_owned(), names: Some(2) }]);
 }
 
+/// A level as a look at each name makes it. Each name stands with that of its PV.
+fn plain_level(rights: &access::Rights, names: &BTreeMap<String, String>, wanted: &TreeWanted) -> TreeLevel {
+    let TreeWanted { prefix, after, limit } = wanted;
+    let is_seen = |(name, own): &(&String, &String)| rights.may_each(Right::Read, [name.as_str(), own.as_str()]);
+    let seen: Vec<&String> =
+        names.iter().filter(is_seen).map(|(name, _)| name).filter(|name| name.starts_with(prefix.as_str())).collect();
+    let mut children: BTreeMap<String, Option<usize>> = BTreeMap::new();
+    for name in &seen {
+        match name[prefix.len()..].find(':') {
+            Some(at) => {
+                *children.entry(name[..=prefix.len() + at].to_owned()).or_default().get_or_insert_default() += 1;
+            }
+            None => _ = children.insert((*name).clone(), None),
+        }
+    }
+    let behind: Vec<TreeChild> = children
+        .into_iter()
+        .filter(|(name, _)| after.as_ref().is_none_or(|after| name > after))
+        .map(|(name, names)| TreeChild { name, names })
+        .collect();
+    let has_more = behind.len() > *limit;
+    TreeLevel { names: seen.len(), children: behind.into_iter().take(*limit).collect(), has_more }
+}
+
+/// Whatever the names and the patterns of rights are: the tree is that of who has looked at each name.
+#[test]
+fn a_level_by_patterns_is_that_of_a_look_at_each_name() {
+    let archive = Archive::with_history();
+    let mut runner = TestRunner::new(ProptestConfig { cases: 1000, ..ProptestConfig::default() });
+    let several = proptest::collection::vec("[ABC]{1,2}(:[ABC]{0,2}){0,3}([.][AB]{1,2}){0,1}", 1500);
+    let mut fresh: BTreeSet<String> = several.new_tree(&mut runner).unwrap().current().into_iter().collect();
+    let aliases: Vec<String> = fresh.iter().step_by(9).cloned().collect();
+    aliases.iter().for_each(|alias| _ = fresh.remove(alias));
+    add(&archive, fresh.iter().cloned());
+    let asked = ask(&archive);
+    let owners: Vec<&String> = fresh.iter().rev().collect();
+    for (place, (alias, owner)) in aliases.iter().zip(owners.iter().step_by(5)).enumerate() {
+        let (pv, alias) = (asked.pv(owner).unwrap().id, PvName::new(alias).unwrap());
+        asked.add_alias(pv, &alias).unwrap();
+        match place % 4 {
+            0 => _ = asked.rename(pv, &alias, OldName::Alias).unwrap(),
+            1 => _ = asked.remove(&[pv], DataFate::Keep).unwrap(),
+            _ => {}
+        }
+    }
+    let names: BTreeMap<String, String> =
+        asked.all_names().map(|name| (name.to_string(), asked.find(name.as_str()).unwrap().name.to_string())).collect();
+    assert!(names.len() > 600 && names.iter().filter(|(name, own)| name != own).count() > 20, "{}", names.len());
+    let pattern = "[ABC]{0,2}:?[ABC.]{0,1}[*?]{0,2}:?[ABC*]{0,2}|~[ABC:]{0,3}(\\[AB\\]|\\.\\+|A\\?|B\\|)?(\\.\\*)?";
+    let patterns = proptest::collection::vec(pattern, 1..4);
+    let wanted = ("[ABC]{0,2}:?([ABC]:)?", proptest::option::of(0..40_usize), 0..30_usize);
+    let level_of = |(patterns, (prefix, after, limit)): (Vec<String>, (String, Option<usize>, usize))| {
+        let pvs = patterns.iter().filter_map(|pattern| Fits::parse(pattern).ok()).collect();
+        let rights = access::Rights::new(vec![Scope { right: Right::Read, pvs }], None, Right::Administer);
+        let all = TreeWanted { prefix: prefix.clone(), after: None, limit: usize::MAX };
+        let after = after.and_then(|place| plain_level(&rights, &names, &all).children.get(place).cloned());
+        let wanted = TreeWanted { prefix, after: after.map(|child| child.name), limit };
+        let found = ask(&archive).with_rights(rights_of(&rights)).tree(&wanted, &Separators::default()).unwrap();
+        prop_assert_eq!(found, plain_level(&rights, &names, &wanted), "{:?} {:?}", wanted, rights);
+        Ok(())
+    };
+    runner.run(&(patterns, wanted), level_of).unwrap();
+}
+
 /// What this thread has had of the processor, as Linux counts it.
 fn processor_time() -> Duration {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
@@ -415,12 +487,15 @@ fn what_levels_of_a_million_names_take() {
         let some = |patterns: &[&str]| {
             let scope = Scope { right: Right::Read, pvs: patterns.iter().map(|pattern| fits(pattern)).collect() };
             let rights = access::Rights::new(vec![scope], None, Right::Administer);
-            ask(&archive).with_rights(Rights::everywhere(None).or_by_name(move |pv| rights.most_to(pv)))
+            ask(&archive).with_rights(rights_of(&rights))
         };
         let readers = [
             ("sees all", ask(&archive)),
             ("sees half", some(&["SR0*", "SR2[0-9]*", "SR1[0-5]*", "T:*"])),
             ("sees all but by patterns", some(&["SR*", "T:*"])),
+            ("sees half by an expression", some(&["~SR(0[0-9]|1[0-5]):.*"])),
+            ("sees some by their ends", some(&["*:V3"])),
+            ("sees some by four patterns", some(&["*:DEV03:*", "*:CH11?:*", "~.*:CH0[0-4]:V.", "~.*:V[57]"])),
             ("sees few", some(&["SR07:DEV03:*"])),
         ];
         for (who, asked) in readers {
