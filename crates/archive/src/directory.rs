@@ -8,7 +8,10 @@
 
 use std::fmt;
 
-use crate::{AuditRecord, Deletion, LookAtMemo, Names, PvEntry, PvId, PvName, RemovedPv, Touched, UndoPlan, Undoable};
+use crate::{
+    AuditRecord, Deletion, LookAtMemo, Named, Names, Outline, PvEntry, PvId, PvName, RemovedPv, Touched, UndoPlan,
+    Undoable,
+};
 
 /// The list of PVs as those see it who ask. Only the PVs and their names are owed; one that knows nothing of aliases, deletions or an
 /// audit has none.
@@ -26,6 +29,16 @@ pub trait Directory: Send + Sync {
     /// for each of a million nothing is locked.
     fn entries_of(&self, pvs: &[Option<PvId>]) -> Vec<Option<PvEntry>> {
         pvs.iter().map(|pv| self.entry((*pv)?)).collect()
+    }
+
+    /// The outlines of the PVs whose own names these are, each in its place; none where a name is an alias, or no PV is called so any
+    /// more. Asked for some hundred at a time, so that for each of a million nothing is locked or copied that its row does not need.
+    fn outlines_of(&self, names: &[Named]) -> Vec<Option<Outline>> {
+        let pvs: Vec<Option<PvId>> = names.iter().map(|named| Some(named.pv)).collect();
+        let outline = |(named, entry): (&Named, Option<PvEntry>)| {
+            entry.filter(|entry| entry.name == named.name).map(|entry| Outline::from(&entry))
+        };
+        names.iter().zip(self.entries_of(&pvs)).map(outline).collect()
     }
 
     /// The names and aliases of all PVs that are to be archived: a snapshot, which is as cheap for a million of them as for one.

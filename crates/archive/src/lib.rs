@@ -80,14 +80,14 @@ pub use memo::{
     MemoText,
 };
 pub use mirror::{Mark, Mirror, Mirrored};
-pub use names::{NameChunk, NameKind, Named, Names, Neighbours, Places};
+pub use names::{NameChunk, NameKind, NamePlace, Named, Names, Neighbours, Places};
 pub use nodes::{ClusterStanding, NodeFigures, NodeOrder, NodeStanding, NodeState, Nodes, ShardLag, SharedUse};
 pub use orders::{AddRequest, Added, Change, Orders, Rulebook};
-pub use place_set::PlaceSet;
 pub use part_hash::{old_part_hash, old_text_hash, part_hash};
+pub use place_set::PlaceSet;
 pub use plan::{Manual, Plan, Planned, Reach};
 pub use policy::{Policies, Policy, PolicyError};
-pub use pv::{NAME_BYTES_MAX, NameError, PvEntry, PvId, PvName};
+pub use pv::{NAME_BYTES_MAX, NameError, Outline, PvEntry, PvId, PvName};
 pub use right::Right;
 pub use roster::{DataFate, EntriesOr, OldName, Renaming, Roster};
 pub use settings::{

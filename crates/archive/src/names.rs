@@ -35,6 +35,20 @@ pub enum NameKind {
     Alias,
 }
 
+/// Where a name stands among the names of one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamePlace {
+    chunk: u32,
+    row: u16,
+}
+
+impl NamePlace {
+    /// In which neighbourhood, and which name of it.
+    pub fn new(chunk: usize, row: usize) -> NamePlace {
+        NamePlace { chunk: chunk as u32, row: row as u16 }
+    }
+}
+
 /// All names and aliases at one moment, sorted.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
@@ -128,6 +142,11 @@ impl Names {
     /// In the order of names.
     pub fn iter(&self) -> impl Iterator<Item = &Named> {
         self.chunks.iter().flat_map(|chunk| &chunk.rows)
+    }
+
+    /// The name at a place of these names.
+    pub fn at(&self, place: NamePlace) -> Option<&Named> {
+        self.chunks.get(place.chunk as usize)?.rows.get(usize::from(place.row))
     }
 
     /// The neighbourhoods, for those who search.

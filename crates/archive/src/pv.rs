@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use sample::Timestamp;
 
-use crate::{LEDGER_PREFIX, Protocol, PvSettings};
+use crate::{LEDGER_PREFIX, Method, Protocol, PvSettings, PvState};
 
 /// The longest name that is accepted, in bytes. Records end at 61, but pvAccess and gateways allow more.
 pub const NAME_BYTES_MAX: usize = 255;
@@ -145,6 +145,23 @@ pub struct PvEntry {
     pub settings: PvSettings,
     /// When it was added.
     pub added: Timestamp,
+}
+
+/// What lists say of a PV beside its name: the part of its entry for which nothing has to be copied but numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// When it was added.
+    pub added: Timestamp,
+    /// When samples are taken.
+    pub method: Method,
+    /// Whether samples are taken at all.
+    pub state: PvState,
+}
+
+impl From<&PvEntry> for Outline {
+    fn from(entry: &PvEntry) -> Outline {
+        Outline { added: entry.added, method: entry.settings.method, state: entry.settings.state }
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! When each PV was changed last: read from the audit once, and from then on what is new there.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
-use archive::{Action, Directory, DirectoryError, PvEntry, PvId};
+use archive::{Action, Directory, DirectoryError, PvId};
 use sample::Timestamp;
 
 /// So far back the audit is looked at.
@@ -22,18 +22,18 @@ const SETTINGS: [Action; 8] = [
     Action::Undone,
 ];
 
-/// The last change of each PV that was changed since it was added.
-#[derive(Default)]
+/// The last change of each PV that was changed since it was added. Cheap to clone.
+#[derive(Clone, Default)]
 pub(crate) struct LastChanges {
-    changed: HashMap<PvId, Timestamp>,
+    changed: Arc<HashMap<PvId, Timestamp>>,
     /// The first line of the audit that is not in it.
     next: u64,
 }
 
 impl LastChanges {
-    /// When a PV was changed last, or added.
-    pub(crate) fn of(&self, entry: &PvEntry) -> Timestamp {
-        self.changed.get(&entry.id).map_or(entry.added, |changed| *changed.max(&entry.added))
+    /// When a PV was changed last, if not when it was added.
+    pub(crate) fn of(&self, pv: PvId, added: Timestamp) -> Timestamp {
+        self.changed.get(&pv).map_or(added, |changed| *changed.max(&added))
     }
 
     /// Takes over what is new in the audit.
@@ -45,7 +45,7 @@ impl LastChanges {
             let lines = directory.audit(until, (until - self.next) as usize)?.into_iter().rev();
             let changes = lines.filter(|line| line.number >= self.next && SETTINGS.contains(&line.action));
             for line in changes {
-                self.changed.extend(line.each_pv().map(|pv| (pv, line.by.at)));
+                Arc::make_mut(&mut self.changed).extend(line.each_pv().map(|pv| (pv, line.by.at)));
             }
             self.next = until;
         }

@@ -33,10 +33,9 @@ impl Ask {
 
     /// How all PVs are configured, one after the other in the order of their names.
     pub fn all_configured(&self) -> Result<impl Iterator<Item = Result<Configured, Refusal>> + Send + use<>, Refusal> {
-        self.listed().look_at_changes()?;
-        let asked = self.clone();
+        let (changes, asked) = (self.listed().last_changes()?, self.clone());
         let configured = move |entry: PvEntry| {
-            let changed = asked.listed().known_change(&entry);
+            let changed = changes.of(entry.id, entry.added);
             asked.configured_since(entry, changed)
         };
         Ok(self.all_pvs().map(configured))

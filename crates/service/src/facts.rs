@@ -142,7 +142,7 @@ impl Ask {
     /// When a PV was changed last, or added.
     pub(crate) fn last_change(&self, entry: &PvEntry) -> Result<Timestamp, Refusal> {
         self.recorded(entry.id)?;
-        Ok(self.listed().last_change(entry)?)
+        Ok(self.listed().last_changes()?.of(entry.id, entry.added))
     }
 
     /// The number of a PV that there is or was: by its name, or `#` and the number.

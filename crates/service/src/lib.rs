@@ -91,7 +91,7 @@ pub use reports::{
     StorageRateRow, TimeSpanRow, WaveformRow,
 };
 pub use rights::{ByName, Rights};
-pub use seen::Seen;
+pub use seen::{Seen, Sight};
 pub use service::{Behind, Service};
 pub use status::{Retained, Status};
 pub use tree::{Separators, TreeChild, TreeLevel, TreeWanted};

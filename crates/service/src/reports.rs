@@ -7,7 +7,7 @@ mod states;
 
 use std::cmp::Reverse;
 
-use archive::PvId;
+use archive::{Brief, NamePlace, Outline, PvName, PvState};
 
 pub use losses::{DroppedRow, LostConnectionsRow, SilentRow};
 pub use rates::{ConsumedRow, EventRateRow, StorageRateRow};
@@ -16,40 +16,42 @@ pub use states::{ChangedRow, DisconnectedRow, NamedRow, TimeSpanRow, WaveformRow
 use crate::{
     ask::Ask,
     refusal::Refusal,
-    seen::{Look, Seen, all_seen, seen},
+    seen::{Look, Sight, Turn, Whom, all_seen},
 };
 
 /// What a PV takes in a list that is sorted before it is sent.
 const PLACE_BYTES: usize = 32;
 
-/// What is asked of PVs to sort them, and then for their rows.
-#[derive(Clone, Copy)]
-struct Looks {
-    key: Look,
-    row: Look,
-}
+/// PVs in order, each with what they were sorted by, and with what is told beside that.
+type Ranked<K, V> = Box<dyn Iterator<Item = Result<(PvName, K, V), Refusal>> + Send>;
 
-/// PVs in order, each with what they were sorted by.
-type Ranked<K> = Box<dyn Iterator<Item = Result<(Seen, K), Refusal>> + Send>;
-
-/// The PVs by what `key` says of them, the largest first; those of which it says nothing are left out.
-fn ranked<K: Ord + Copy + Send + 'static>(
+/// The PVs as they are now, by what `key` says of them, the largest first, each with that and with what is told beside it; those of which
+/// it says nothing are left out. Of equal ones the names decide.
+fn ranked<K: Ord + Copy + Send + 'static, V: Copy + Send + 'static>(
     ask: &Ask,
     limit: usize,
-    looks: Looks,
-    key: impl Fn(&Seen) -> Option<K>,
-) -> Result<Ranked<K>, Refusal> {
-    ask.room_for_each_name(PLACE_BYTES + size_of::<K>())?;
-    let mut places: Vec<(K, PvId)> = Vec::new();
-    for (index, seen) in all_seen(ask, looks.key).enumerate() {
-        if index % 1024 == 0 {
-            ask.go_on()?;
-        }
-        let seen = seen?;
-        places.extend(key(&seen).map(|key| (key, seen.entry.id)));
+    look: Look,
+    is_meant: impl Fn(&Outline, Option<&Brief>) -> bool,
+    key: impl Fn(&Sight<'_>) -> Option<(K, V)>,
+) -> Result<Ranked<K, V>, Refusal> {
+    ask.room_for_each_name(PLACE_BYTES + size_of::<(K, V)>())?;
+    let names = ask.listed().behind.directory.names();
+    let keyed = |of: &Turn<'_>| Ok(key(&of.sight).map(|(key, told)| (key, told, of.place)));
+    let mut places: Vec<(K, V, NamePlace)> = Vec::new();
+    for place in all_seen(ask, names.clone(), (Whom::Pvs, look), is_meant, keyed) {
+        places.push(place?);
     }
-    places.sort_by_key(|(key, _)| Reverse(*key));
-    let places = places.into_iter().take(limit);
-    let rows = seen(ask, places, |(_, pv)| Some(*pv), looks.row);
-    Ok(Box::new(rows.filter_map(|row| row.map(|((key, _), seen)| Some((seen?, key))).transpose())))
+    places.sort_by_key(|(key, ..)| Reverse(*key));
+    let rows = places.into_iter().take(limit);
+    Ok(Box::new(rows.filter_map(move |(key, told, place)| Some(Ok((names.at(place)?.name.clone(), key, told))))))
+}
+
+/// Every PV.
+fn each(_: &Outline, _: Option<&Brief>) -> bool {
+    true
+}
+
+/// Those that are not paused.
+fn active(outline: &Outline, _: Option<&Brief>) -> bool {
+    outline.state == PvState::Active
 }

@@ -1,9 +1,14 @@
 //! PVs as lists see them: what acquisition and the store say of some hundred at a time, so that for each of a million nothing is locked
 //! or copied that its row does not need.
+//!
+//! ```text
+//!   names of one moment ──► a neighbourhood ──► outlines ──► briefs ──► samples, metadata ──► a Sight of each ──► rows
+//!                                                └── what is left out is asked no further
+//! ```
 
 use std::vec::IntoIter;
 
-use archive::{Brief, PvEntry, PvId};
+use archive::{Brief, NameChunk, NameKind, NamePlace, Named, Names, Outline, PvEntry, PvId, PvName, Right};
 use sample::Timestamp;
 
 use crate::{ask::Ask, refusal::Refusal, service::Service, unanswered::short};
@@ -15,7 +20,7 @@ pub(crate) const PVS_AT_ONCE: usize = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Look {
     /// What it is.
-    Entry,
+    Outline,
     /// And how it fares.
     Fares,
     /// And whether there may be samples of it.
@@ -24,22 +29,27 @@ pub(crate) enum Look {
     Metadata,
 }
 
-/// A PV, with as much as was asked of it.
-pub struct Seen {
+/// A PV as a list looks at it, with as much as was asked of it.
+#[derive(Clone, Copy)]
+pub struct Sight<'l> {
+    /// Its own name.
+    pub name: &'l PvName,
+    /// Its number.
+    pub pv: PvId,
     /// What it is.
-    pub entry: PvEntry,
+    pub outline: Outline,
     /// None if acquisition does not know it (yet, or any more).
-    pub brief: Option<Brief>,
+    pub brief: Option<&'l Brief>,
     /// False where there are certainly no samples.
     pub may_have_samples: bool,
     /// False where there is certainly no metadata.
     pub may_have_metadata: bool,
 }
 
-impl Seen {
+impl Sight<'_> {
     /// Whether nobody answers for it.
     pub fn is_unanswered(&self) -> bool {
-        self.brief.is_some_and(|brief| brief.is_unknown())
+        self.brief.is_some_and(Brief::is_unknown)
     }
 
     /// When its newest sample was. What was taken in this run is known without the store.
@@ -48,9 +58,239 @@ impl Seen {
             return None;
         }
         let taken = self.brief.and_then(|brief| brief.last_sample);
-        let stored = || Some(ask.last_before(&self.entry.id.into(), Timestamp::MAX).ok()??.time);
+        let stored = || Some(ask.last_before(&self.pv.into(), Timestamp::MAX).ok()??.time);
         taken.or_else(|| self.may_have_samples.then(stored).flatten())
     }
+
+    /// To be kept.
+    pub(crate) fn kept(&self) -> Seen {
+        Seen {
+            name: self.name.clone(),
+            pv: self.pv,
+            outline: self.outline,
+            brief: self.brief.copied(),
+            may_have_samples: self.may_have_samples,
+            may_have_metadata: self.may_have_metadata,
+        }
+    }
+}
+
+/// The same, to be kept.
+pub struct Seen {
+    name: PvName,
+    pv: PvId,
+    outline: Outline,
+    brief: Option<Brief>,
+    may_have_samples: bool,
+    may_have_metadata: bool,
+}
+
+impl Seen {
+    /// To be looked at.
+    pub fn sight(&self) -> Sight<'_> {
+        Sight {
+            name: &self.name,
+            pv: self.pv,
+            outline: self.outline,
+            brief: self.brief.as_ref(),
+            may_have_samples: self.may_have_samples,
+            may_have_metadata: self.may_have_metadata,
+        }
+    }
+}
+
+/// Whom a list of everything tells of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whom {
+    /// PVs by their own names, if somebody answers for each of them: these are lists whose clients take a short one for whole.
+    Pvs,
+    /// Each name and alias, whether or not somebody answers for its PV.
+    Names,
+}
+
+/// A PV when its turn comes in a list of everything.
+pub(crate) struct Turn<'l> {
+    /// By which name, and where that stands.
+    pub(crate) named: &'l Named,
+    pub(crate) place: NamePlace,
+    pub(crate) sight: Sight<'l>,
+}
+
+/// All PVs in the order of some names, each as it is when its turn comes: what `make` makes of each, where it makes something of it. Those
+/// that are not meant are left out before more is asked of them.
+pub(crate) fn all_seen<O, M, I>(
+    ask: &Ask,
+    names: Names,
+    (whom, look): (Whom, Look),
+    is_meant: I,
+    mut make: M,
+) -> impl Iterator<Item = Result<O, Refusal>> + use<O, M, I>
+where
+    I: Fn(&Outline, Option<&Brief>) -> bool,
+    M: FnMut(&Turn<'_>) -> Result<Option<O>, Refusal>,
+{
+    let needs_answers = whom == Whom::Pvs && look != Look::Outline;
+    let refused = if needs_answers { ask.needs_answers().err() } else { None };
+    let mut turns =
+        Turns { ask: ask.clone(), names, whom, look, is_meant, chunk: 0, next: 0, looked: Looked::default() };
+    refused.map(Err).into_iter().chain(std::iter::from_fn(move || turns.next(&mut make).transpose()))
+}
+
+struct Turns<I> {
+    ask: Ask,
+    names: Names,
+    whom: Whom,
+    look: Look,
+    is_meant: I,
+    /// The neighbourhood behind the one that was looked at.
+    chunk: usize,
+    /// Whose turn it is in that.
+    next: usize,
+    looked: Looked,
+}
+
+impl<I: Fn(&Outline, Option<&Brief>) -> bool> Turns<I> {
+    fn next<O>(
+        &mut self,
+        make: &mut impl FnMut(&Turn<'_>) -> Result<Option<O>, Refusal>,
+    ) -> Result<Option<O>, Refusal> {
+        loop {
+            while let Some(turn) = self.looked.turn(&self.names, self.chunk.wrapping_sub(1), self.next) {
+                self.next += 1;
+                if self.whom == Whom::Pvs && turn.sight.is_unanswered() {
+                    return Err(unanswered(turn.sight.name));
+                }
+                if let Some(made) = make(&turn)? {
+                    return Ok(Some(made));
+                }
+            }
+            let Some(chunk) = self.names.chunks().get(self.chunk) else { return Ok(None) };
+            // A list that leaves most of them out makes no rows by which it would be noticed that nobody waits any more.
+            self.ask.go_on()?;
+            self.looked = Looked::at(&self.ask, chunk, (self.whom, self.look), &self.is_meant)?;
+            (self.chunk, self.next) = (self.chunk + 1, 0);
+        }
+    }
+}
+
+/// A neighbourhood, and what was learnt of its PVs.
+#[derive(Default)]
+struct Looked {
+    /// Of each name, none where its PV is not told of by it.
+    outlines: Vec<Option<Outline>>,
+    /// The PVs of aliases that are told, by their rows.
+    owners: Vec<(u16, PvName)>,
+    /// One for each outline that is there, if briefs were asked for.
+    briefs: Vec<Option<Brief>>,
+    meant: Vec<Meant>,
+    /// One for each that is meant, if that was asked for; so is the next.
+    samples: Vec<bool>,
+    metadata: Vec<bool>,
+}
+
+/// A PV that is meant: the row of its name, and the place of its brief.
+#[derive(Clone, Copy)]
+struct Meant {
+    row: u16,
+    brief: u16,
+}
+
+impl Looked {
+    fn at(
+        ask: &Ask,
+        chunk: &NameChunk,
+        (whom, look): (Whom, Look),
+        is_meant: impl Fn(&Outline, Option<&Brief>) -> bool,
+    ) -> Result<Looked, Refusal> {
+        let (behind, rows) = (&ask.listed().behind, chunk.rows());
+        let mut looked = Looked { outlines: behind.directory.outlines_of(rows), ..Looked::default() };
+        if whom == Whom::Names {
+            looked.add_aliases(ask, rows);
+        }
+        if !ask.sees_all() {
+            let may = ask.may_among(Right::Read, chunk, 0..rows.len());
+            looked.outlines.iter_mut().zip(may).for_each(|(outline, may)| *outline = outline.filter(|_| may));
+        }
+        if look >= Look::Fares {
+            let known = rows.iter().zip(&looked.outlines).filter(|(_, outline)| outline.is_some());
+            looked.briefs = behind.standing.briefs(&known.map(|(named, _)| named.pv).collect::<Vec<_>>());
+        }
+        let outlines = looked.outlines.iter().enumerate().filter_map(|(row, outline)| Some((row, outline.as_ref()?)));
+        for (place, (row, outline)) in outlines.enumerate() {
+            let brief = looked.briefs.get(place).and_then(Option::as_ref);
+            if is_meant(outline, brief) || brief.is_some_and(Brief::is_unknown) {
+                looked.meant.push(Meant { row: row as u16, brief: place as u16 });
+            }
+        }
+        // Nothing more is asked about PVs whose state is unknown.
+        if look >= Look::Samples {
+            looked.samples = looked.asked(rows, |pvs| Ok(behind.query.may_have_samples(pvs)))?;
+        }
+        if look >= Look::Metadata {
+            looked.metadata = looked.asked(rows, |pvs| Ok(behind.query.may_have_metadata(pvs)?))?;
+        }
+        Ok(looked)
+    }
+
+    /// The PVs of aliases, as far as they are seen.
+    fn add_aliases(&mut self, ask: &Ask, rows: &[Named]) {
+        let aliases = || rows.iter().enumerate().filter(|(_, named)| named.kind == NameKind::Alias);
+        let pvs: Vec<Option<PvId>> = aliases().map(|(_, named)| Some(named.pv)).collect();
+        if pvs.is_empty() {
+            return;
+        }
+        for ((row, _), entry) in aliases().zip(ask.listed().behind.directory.entries_of(&pvs)) {
+            if let Some(entry) = entry.filter(|entry| ask.sees_all() || ask.sees(entry)) {
+                self.outlines[row] = Some(Outline::from(&entry));
+                self.owners.push((row as u16, entry.name));
+            }
+        }
+    }
+
+    /// What is asked of those that are meant, and known; true of the others.
+    fn asked(
+        &self,
+        rows: &[Named],
+        ask: impl FnOnce(&[PvId]) -> Result<Vec<bool>, Refusal>,
+    ) -> Result<Vec<bool>, Refusal> {
+        let is_known = |of: &&Meant| !self.briefs.get(usize::from(of.brief)).is_some_and(is_unknown);
+        let known = self.meant.iter().filter(is_known).map(|of| rows[usize::from(of.row)].pv);
+        let known: Vec<PvId> = known.collect();
+        let told = ask(&known)?;
+        if known.len() == self.meant.len() {
+            return Ok(told);
+        }
+        let mut told = told.into_iter();
+        let each = |of: &Meant| if is_known(&of) { told.next().unwrap_or(true) } else { true };
+        Ok(self.meant.iter().map(each).collect())
+    }
+
+    /// The PV whose turn is the so-manieth.
+    #[inline(always)]
+    fn turn<'l>(&'l self, names: &'l Names, chunk: usize, place: usize) -> Option<Turn<'l>> {
+        let Meant { row, brief } = *self.meant.get(place)?;
+        let row_of = usize::from(row);
+        let named = names.chunks().get(chunk)?.rows().get(row_of)?;
+        let outline = self.outlines.get(row_of).copied()??;
+        let owner = match named.kind {
+            NameKind::Own => &named.name,
+            NameKind::Alias => &self.owners[self.owners.binary_search_by_key(&row, |(row, _)| *row).ok()?].1,
+        };
+        let brief = self.briefs.get(usize::from(brief)).and_then(Option::as_ref);
+        let told = |of: &[bool]| of.get(place).copied().unwrap_or(true);
+        let (may_have_samples, may_have_metadata) = (told(&self.samples), told(&self.metadata));
+        let sight = Sight { name: owner, pv: named.pv, outline, brief, may_have_samples, may_have_metadata };
+        Some(Turn { named, place: NamePlace::new(chunk, row_of), sight })
+    }
+}
+
+fn is_unknown(brief: &Option<Brief>) -> bool {
+    brief.as_ref().is_some_and(Brief::is_unknown)
+}
+
+/// Nobody has answered for a PV since the list was begun.
+pub(crate) fn unanswered(pv: &PvName) -> Refusal {
+    short(&format!("nobody answers for {pv} at present"))
 }
 
 /// Looks at things that stand for PVs, some hundred at a time, each as its PV is when their turn comes; none if there is no such PV.
@@ -64,60 +304,22 @@ where
     I: Iterator<Item = T>,
     P: Fn(&T) -> Option<PvId>,
 {
-    let (asked, mut items) = (ask.clone(), items.fuse());
-    let chunk = move || {
-        let some: Vec<T> = items.by_ref().take(PVS_AT_ONCE).collect();
-        let pvs: Vec<Option<PvId>> = some.iter().map(&pv).collect();
-        let mut entries = asked.listed().behind.directory.entries_of(&pvs);
-        if !asked.sees_all() {
-            entries.iter_mut().for_each(|entry| *entry = entry.take().filter(|entry| asked.sees(entry)));
-        }
-        (!some.is_empty()).then_some((some, entries))
-    };
-    looked_at(ask, look, chunk, Some)
-}
-
-/// All PVs in the order of their names, if somebody answers for each of them: these are lists whose clients take a short one for whole.
-pub(crate) fn all_seen(ask: &Ask, look: Look) -> impl Iterator<Item = Result<Seen, Refusal>> + Send + use<> {
-    let refused = if look == Look::Entry { Ok(()) } else { ask.needs_answers() };
-    let mut turns = ask.pvs_in_turn();
-    let chunk = move || {
-        let entries = turns.next()?;
-        Some((vec![(); entries.len()], entries))
-    };
-    let known = |seen: Seen| if seen.is_unanswered() { Err(unanswered(&seen)) } else { Ok(seen) };
-    let all = looked_at(ask, look, chunk, |((), seen)| seen).map(move |seen| seen.and_then(known));
-    refused.err().map(Err).into_iter().chain(all)
-}
-
-/// Nobody has answered for a PV since the list was begun.
-pub(crate) fn unanswered(seen: &Seen) -> Refusal {
-    short(&format!("nobody answers for {} at present", seen.entry.name))
-}
-
-/// Looks at the PVs of one chunk of things after the other, each when the rows of the chunk before are taken, and gives what `make` makes
-/// of each thing and its PV, where it makes something of them.
-fn looked_at<T, N, M, O>(
-    ask: &Ask,
-    look: Look,
-    mut chunk: N,
-    make: M,
-) -> impl Iterator<Item = Result<O, Refusal>> + use<T, N, M, O>
-where
-    N: FnMut() -> Option<(Vec<T>, Vec<Option<PvEntry>>)>,
-    M: Fn((T, Option<Seen>)) -> Option<O>,
-{
-    let (asked, mut ready) = (ask.clone(), Ready::default());
+    let (asked, mut items, mut ready) = (ask.clone(), items.fuse(), Ready::default());
     std::iter::from_fn(move || {
         loop {
-            while let Some(one) = ready.next() {
-                if let Some(made) = make(one) {
-                    return Some(Ok(made));
-                }
+            if let Some(one) = ready.next() {
+                return Some(Ok(one));
             }
-            let (items, entries) = chunk()?;
-            // A list that leaves most of them out makes no rows by which it would be noticed that nobody waits any more.
-            match asked.go_on().and_then(|()| Ready::of(asked.listed(), items, entries, look)) {
+            let some: Vec<T> = items.by_ref().take(PVS_AT_ONCE).collect();
+            if some.is_empty() {
+                return None;
+            }
+            let pvs: Vec<Option<PvId>> = some.iter().map(&pv).collect();
+            let mut entries = asked.listed().behind.directory.entries_of(&pvs);
+            if !asked.sees_all() {
+                entries.iter_mut().for_each(|entry| *entry = entry.take().filter(|entry| asked.sees(entry)));
+            }
+            match asked.go_on().and_then(|()| Ready::of(asked.listed(), some, entries, look)) {
                 Ok(next) => ready = next,
                 Err(refusal) => return Some(Err(refusal)),
             }
@@ -151,16 +353,13 @@ impl<T> Default for Ready<T> {
 impl<T> Ready<T> {
     fn of(service: &Service, items: Vec<T>, entries: Vec<Option<PvEntry>>, look: Look) -> Result<Ready<T>, Refusal> {
         let pvs: Vec<PvId> = match look {
-            Look::Entry => Vec::new(),
+            Look::Outline => Vec::new(),
             Look::Fares | Look::Samples | Look::Metadata => entries.iter().flatten().map(|entry| entry.id).collect(),
         };
         let briefs = if look >= Look::Fares { service.behind.standing.briefs(&pvs) } else { Vec::new() };
         // Nothing more is asked about PVs whose state is unknown.
         let mut fares = briefs.iter();
-        let pvs: Vec<PvId> = pvs
-            .into_iter()
-            .filter(|_| !fares.next().is_some_and(|one| one.is_some_and(|one| one.is_unknown())))
-            .collect();
+        let pvs: Vec<PvId> = pvs.into_iter().filter(|_| !fares.next().is_some_and(is_unknown)).collect();
         let samples = if look >= Look::Samples { service.behind.query.may_have_samples(&pvs) } else { Vec::new() };
         let metadata = if look >= Look::Metadata { service.behind.query.may_have_metadata(&pvs)? } else { Vec::new() };
         Ok(Ready {
@@ -172,14 +371,15 @@ impl<T> Ready<T> {
         })
     }
 
-    #[inline(always)]
     fn next(&mut self) -> Option<(T, Option<Seen>)> {
         let (item, entry) = (self.items.next()?, self.entries.next()?);
         let Some(entry) = entry else { return Some((item, None)) };
         let brief = self.briefs.next().flatten();
-        let is_unknown = brief.is_some_and(|brief| brief.is_unknown());
+        let is_unknown = is_unknown(&brief);
         let next = |of: &mut IntoIter<bool>| if is_unknown { true } else { of.next().unwrap_or(true) };
         let (may_have_samples, may_have_metadata) = (next(&mut self.samples), next(&mut self.metadata));
-        Some((item, Some(Seen { entry, brief, may_have_samples, may_have_metadata })))
+        let outline = Outline::from(&entry);
+        let seen = Seen { name: entry.name, pv: entry.id, outline, brief, may_have_samples, may_have_metadata };
+        Some((item, Some(seen)))
     }
 }

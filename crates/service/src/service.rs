@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use archive::{Curator, Directory, DirectoryError, Nodes, Orders, PvEntry, Rulebook, Standing, Storage};
+use archive::{Curator, Directory, DirectoryError, Nodes, Orders, Rulebook, Standing, Storage};
 use query::Query;
 use sample::Timestamp;
 
@@ -77,19 +77,10 @@ impl Service {
         Arc::new(Service { behind, archive_alone, policies, identity, started, tables, last_changes })
     }
 
-    /// When a PV was changed last, or added, as far as the audit was looked at.
-    pub(crate) fn known_change(&self, entry: &PvEntry) -> Timestamp {
-        self.last_changes.lock().expect("no holder of this lock panics").of(entry)
-    }
-
-    /// When a PV was changed last, or added.
-    pub(crate) fn last_change(&self, entry: &PvEntry) -> Result<Timestamp, DirectoryError> {
-        self.look_at_changes()?;
-        Ok(self.known_change(entry))
-    }
-
-    /// Takes over what was changed since it was asked for last.
-    pub(crate) fn look_at_changes(&self) -> Result<(), DirectoryError> {
-        self.last_changes.lock().expect("no holder of this lock panics").catch_up(&*self.behind.directory)
+    /// When each PV was changed last, as far as the audit was looked at, which is looked at anew.
+    pub(crate) fn last_changes(&self) -> Result<LastChanges, DirectoryError> {
+        let mut changes = self.last_changes.lock().expect("no holder of this lock panics");
+        changes.catch_up(&*self.behind.directory)?;
+        Ok(changes.clone())
     }
 }

@@ -4,8 +4,8 @@ use std::{collections::HashMap, time::Duration};
 
 use archive::{
     Action, AuditRecord, BackupMade, By, Curator, DataFate, Deletion, Directory, DirectoryError, Fault, Health,
-    ImportedPart, Intake, KeptFor, LookAtMemo, Mark, Memo, MemoText, Names, Partition, Purge, Purged, PvEntry, PvId,
-    PvName, PvSize, Record, RemovedPv, Storage, Touched, UndoPlan, Undoable, Watermark, WeekToGo,
+    ImportedPart, Intake, KeptFor, LookAtMemo, Mark, Memo, MemoText, Named, Names, Outline, Partition, Purge, Purged,
+    PvEntry, PvId, PvName, PvSize, Record, RemovedPv, Storage, Touched, UndoPlan, Undoable, Watermark, WeekToGo,
 };
 use sample::{TimeRange, Timestamp};
 
@@ -36,6 +36,10 @@ impl Directory for Reader {
 
     fn entries_of(&self, pvs: &[Option<PvId>]) -> Vec<Option<PvEntry>> {
         Reader::entries_of(self, pvs)
+    }
+
+    fn outlines_of(&self, names: &[Named]) -> Vec<Option<Outline>> {
+        Reader::outlines_of(self, names)
     }
 
     fn names(&self) -> Names {

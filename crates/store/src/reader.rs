@@ -7,8 +7,8 @@ use std::{
 };
 
 use archive::{
-    AuditRecord, BackupMade, Deletion, GapScope, Health, KeptFor, LookAtMemo, Names, Partition, PvEntry, PvId, PvName,
-    PvSize, RemovedPv, Touched, UndoPlan, Undoable, Watermark, WeekToGo, structure::paths,
+    AuditRecord, BackupMade, Deletion, GapScope, Health, KeptFor, LookAtMemo, Named, Names, Outline, Partition,
+    PvEntry, PvId, PvName, PvSize, RemovedPv, Touched, UndoPlan, Undoable, Watermark, WeekToGo, structure::paths,
 };
 use sample::{Gap, GapCause, Metadata, Sample, TimeRange, Timestamp, Value, ValueType};
 
@@ -58,6 +58,14 @@ impl Reader {
     pub fn entries_of(&self, pvs: &[Option<PvId>]) -> Vec<Option<PvEntry>> {
         let registry = self.engine.registry();
         pvs.iter().map(|pv| registry.entry((*pv)?).cloned()).collect()
+    }
+
+    /// The outlines of the PVs whose own names these are; see `Directory`.
+    pub fn outlines_of(&self, names: &[Named]) -> Vec<Option<Outline>> {
+        let registry = self.engine.registry();
+        let outline =
+            |named: &Named| registry.entry(named.pv).filter(|entry| entry.name == named.name).map(Outline::from);
+        names.iter().map(outline).collect()
     }
 
     /// Of which of these PVs there may be samples; of the others there are none. That of a million PVs hardly any has some is told

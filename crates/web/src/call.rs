@@ -29,7 +29,7 @@ use crate::{
     host::Scheme,
     peer::{Client, Peer, RequestNumber},
     refusal::{Code, Refusal},
-    slow::Stopwatch,
+    slow::{RowCount, Stopwatch},
     url::Params,
 };
 
@@ -134,10 +134,10 @@ impl Call {
         &self,
         rows: impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static,
     ) -> impl Iterator<Item = Result<Option<R>, Refusal>> + Send + 'static {
-        let watch = Arc::clone(&self.watch);
+        let mut count = RowCount::of(&self.watch);
         rows.inspect(move |row| {
             if matches!(row, Ok(Some(_))) {
-                watch.count_row();
+                count.add_one();
             }
         })
     }

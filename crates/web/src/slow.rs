@@ -103,10 +103,34 @@ impl Stopwatch {
         Arc::new(Stopwatch { slow, begun, at, who, what, rows: AtomicU64::new(0), has_rows: AtomicBool::new(false) })
     }
 
-    /// A row of its answer was made.
-    pub(crate) fn count_row(&self) {
+    /// So many rows of its answer were made.
+    fn count(&self, rows: u64) {
         self.has_rows.store(true, Relaxed);
-        self.rows.fetch_add(1, Relaxed);
+        self.rows.fetch_add(rows, Relaxed);
+    }
+}
+
+/// Counts the rows of an answer while they are made, and tells how many there were when it is dropped.
+pub(crate) struct RowCount {
+    watch: Arc<Stopwatch>,
+    rows: u64,
+}
+
+impl RowCount {
+    pub(crate) fn of(watch: &Arc<Stopwatch>) -> RowCount {
+        RowCount { watch: Arc::clone(watch), rows: 0 }
+    }
+
+    pub(crate) fn add_one(&mut self) {
+        self.rows += 1;
+    }
+}
+
+impl Drop for RowCount {
+    fn drop(&mut self) {
+        if self.rows > 0 {
+            self.watch.count(self.rows);
+        }
     }
 }
 
@@ -175,7 +199,9 @@ mod tests {
         let watch = Stopwatch::since(begun, &slow, at(1), "ana".to_owned(), "GET /y".to_owned());
         let of_answer = Arc::clone(&watch);
         drop(watch);
-        of_answer.count_row();
+        let mut rows = RowCount::of(&of_answer);
+        rows.add_one();
+        drop(rows);
         assert!(slow.told(at(1), 9).is_empty(), "it is still under way");
         drop(of_answer);
         let told = slow.told(at(1), 9);

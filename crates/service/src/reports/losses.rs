@@ -2,14 +2,14 @@
 
 use std::cmp::Reverse;
 
-use archive::{Brief, Connection, PvName, PvState};
+use archive::{Brief, Connection, PvName};
 use sample::Timestamp;
 
-use super::{Looks, ranked};
+use super::{active, ranked};
 use crate::{
     ask::Ask,
     refusal::Refusal,
-    seen::{Look, Seen},
+    seen::{Look, Sight},
 };
 
 /// The samples of a PV in this run for which there was no room.
@@ -47,9 +47,9 @@ impl Ask {
         &self,
         limit: usize,
     ) -> Result<impl Iterator<Item = Result<DroppedRow, Refusal>> + Send + use<>, Refusal> {
-        let dropped = |seen: &Seen| acquired(seen).map(|brief| brief.dropped).filter(|dropped| *dropped > 0);
-        let rows = ranked(self, limit, Looks { key: Look::Fares, row: Look::Entry }, dropped)?;
-        Ok(rows.map(|row| row.map(|(seen, samples)| DroppedRow { name: seen.entry.name, samples })))
+        let dropped = |of: &Sight<'_>| Some((of.brief?.dropped, ())).filter(|(dropped, ())| *dropped > 0);
+        let rows = ranked(self, limit, Look::Fares, active, dropped)?;
+        Ok(rows.map(|row| row.map(|(name, samples, ())| DroppedRow { name, samples })))
     }
 
     /// The PVs by lost connections, the most often first.
@@ -57,16 +57,11 @@ impl Ask {
         &self,
         limit: usize,
     ) -> Result<impl Iterator<Item = Result<LostConnectionsRow, Refusal>> + Send + use<>, Refusal> {
-        let losses = |brief: Brief| brief.reconnects + u64::from(brief.connection == Connection::Disconnected);
-        let lost = |seen: &Seen| acquired(seen).map(losses);
-        let rows = ranked(self, limit, Looks { key: Look::Fares, row: Look::Fares }, lost)?;
-        Ok(rows.map(|row| {
-            row.map(|(seen, lost)| LostConnectionsRow {
-                connection: seen.brief.map(|brief| brief.connection),
-                name: seen.entry.name,
-                lost,
-            })
-        }))
+        let losses = |brief: &Brief| brief.reconnects + u64::from(brief.connection == Connection::Disconnected);
+        let lost = |of: &Sight<'_>| of.brief.map(|brief| (losses(brief), brief.connection));
+        let rows = ranked(self, limit, Look::Fares, active, lost)?;
+        let row = |(name, lost, connection)| LostConnectionsRow { name, lost, connection: Some(connection) };
+        Ok(rows.map(move |one| one.map(row)))
     }
 
     /// The PVs by their newest samples, those that have been silent for longest first.
@@ -74,13 +69,8 @@ impl Ask {
         &self,
         limit: usize,
     ) -> Result<impl Iterator<Item = Result<SilentRow, Refusal>> + Send + use<>, Refusal> {
-        let last = |seen: &Seen| acquired(seen).map(|_| Reverse(seen.last_sample(self)));
-        let rows = ranked(self, limit, Looks { key: Look::Samples, row: Look::Entry }, last)?;
-        Ok(rows.map(|row| row.map(|(seen, Reverse(last_sample))| SilentRow { name: seen.entry.name, last_sample })))
+        let last = |of: &Sight<'_>| of.brief.map(|_| (Reverse(of.last_sample(self)), ()));
+        let rows = ranked(self, limit, Look::Samples, active, last)?;
+        Ok(rows.map(|row| row.map(|(name, Reverse(last_sample), ())| SilentRow { name, last_sample })))
     }
-}
-
-/// How a PV fares, if it is not paused.
-fn acquired(seen: &Seen) -> Option<Brief> {
-    seen.brief.filter(|_| seen.entry.settings.state == PvState::Active)
 }

@@ -2,15 +2,15 @@
 
 use std::{cmp::Ordering, collections::HashMap};
 
-use archive::{Brief, PvEntry, PvId, PvName, PvSize, PvState};
+use archive::{Brief, PvEntry, PvId, PvName, PvSize};
 use sample::Timestamp;
 
-use super::{Looks, ranked};
+use super::{active, each, ranked};
 use crate::{
     ask::Ask,
     clock::now,
     refusal::Refusal,
-    seen::{Look, Seen},
+    seen::{Look, Sight},
 };
 
 /// What the size of a PV takes while all are looked at.
@@ -49,10 +49,9 @@ impl Ask {
         &self,
         limit: usize,
     ) -> Result<impl Iterator<Item = Result<EventRateRow, Refusal>> + Send + use<>, Refusal> {
-        let of = |seen: &Seen| is_active(&seen.entry).then(|| rate_of(&seen.brief?)).flatten().map(Rate);
-        let rows = ranked(self, limit, Looks { key: Look::Fares, row: Look::Entry }, of)?;
-        let row =
-            |(seen, Rate(samples_per_second)): (Seen, Rate)| EventRateRow { name: seen.entry.name, samples_per_second };
+        let rate = |of: &Sight<'_>| Some((Rate(rate_of(of.brief?)?), ()));
+        let rows = ranked(self, limit, Look::Fares, active, rate)?;
+        let row = |(name, Rate(samples_per_second), ())| EventRateRow { name, samples_per_second };
         Ok(rows.map(move |one| one.map(row)))
     }
 
@@ -62,11 +61,12 @@ impl Ask {
         limit: usize,
     ) -> Result<impl Iterator<Item = Result<StorageRateRow, Refusal>> + Send + use<>, Refusal> {
         let sizes = sizes(self)?;
-        let of = |seen: &Seen| Some(Rate(rate_of(&seen.brief?)? * bytes_per_sample(sizes.get(&seen.entry.id)?)));
-        let of_active = |seen: &Seen| is_active(&seen.entry).then(|| of(seen)).flatten();
-        let rows = ranked(self, limit, Looks { key: Look::Fares, row: Look::Entry }, of_active)?;
-        let row =
-            |(seen, Rate(bytes_per_second)): (Seen, Rate)| StorageRateRow { name: seen.entry.name, bytes_per_second };
+        let rate = |of: &Sight<'_>| {
+            let samples_per_second = rate_of(of.brief?)?;
+            Some((Rate(samples_per_second * bytes_per_sample(sizes.get(&of.pv)?)), ()))
+        };
+        let rows = ranked(self, limit, Look::Fares, active, rate)?;
+        let row = |(name, Rate(bytes_per_second), ())| StorageRateRow { name, bytes_per_second };
         Ok(rows.map(move |one| one.map(row)))
     }
 
@@ -76,9 +76,9 @@ impl Ask {
         limit: usize,
     ) -> Result<impl Iterator<Item = Result<ConsumedRow, Refusal>> + Send + use<>, Refusal> {
         let sizes = sizes(self)?;
-        let bytes = |seen: &Seen| Some(sizes.get(&seen.entry.id)?.bytes);
-        let rows = ranked(self, limit, Looks { key: Look::Entry, row: Look::Entry }, bytes)?;
-        Ok(rows.map(|one| one.map(|(seen, bytes)| ConsumedRow { name: seen.entry.name, bytes })))
+        let bytes = |of: &Sight<'_>| Some((sizes.get(&of.pv)?.bytes, ()));
+        let rows = ranked(self, limit, Look::Outline, each, bytes)?;
+        Ok(rows.map(|one| one.map(|(name, bytes, ())| ConsumedRow { name, bytes })))
     }
 
     /// Samples a second since a PV was first connected in this run; none before that.
@@ -132,8 +132,4 @@ fn seconds_since(time: Timestamp) -> f64 {
 /// What a sample of a PV takes in segments, on average.
 fn bytes_per_sample(size: &PvSize) -> f64 {
     size.bytes as f64 / size.samples.max(1) as f64
-}
-
-fn is_active(entry: &PvEntry) -> bool {
-    entry.settings.state == PvState::Active
 }

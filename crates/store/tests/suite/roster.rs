@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use archive::{Action, By, DataFate, GapScope, OldName, PvId, Record, Renaming, Sink};
+use archive::{Action, By, DataFate, GapScope, NameKind, Named, OldName, PvId, Record, Renaming, Sink};
 use common::{append, at, by, name, read, register, sample, settings};
 use sample::{Gap, GapCause, TimeRange, Value};
 use store::{Config, Error, Store};
@@ -25,8 +25,15 @@ fn id(store: &Store, name: &str) -> Option<PvId> {
     store.reader().find(name).map(|entry| entry.id)
 }
 
+/// All names, each of which says rightly whether it is its PV's own.
 fn names(store: &Store) -> Vec<String> {
-    store.reader().names().iter().map(|named| format!("{}={}", named.name, named.pv.0)).collect()
+    let reader = store.reader();
+    let names: Vec<Named> = reader.names().iter().cloned().collect();
+    for (named, outline) in names.iter().zip(reader.outlines_of(&names)) {
+        let is_own = reader.entry(named.pv).is_some_and(|entry| entry.name == named.name);
+        assert_eq!((named.kind == NameKind::Own, outline.is_some()), (is_own, is_own), "{named:?}");
+    }
+    names.iter().map(|named| format!("{}={}", named.name, named.pv.0)).collect()
 }
 
 fn audit(store: &Store) -> Vec<String> {

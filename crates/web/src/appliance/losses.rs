@@ -7,14 +7,14 @@ use super::{dates::Dates, names::limit};
 use crate::{
     call::Call,
     delivery::answer::{Answer, JSON, json},
-    formats::{list::Frame, object::JsonObject},
+    formats::{list::Frame, object::put_object},
 };
 
 /// `GET /mgmt/bpl/getPVsByDroppedEventsBuffer`: samples of this run for which there was no room, the most first.
 pub(crate) fn dropped_for_room(call: &Call) -> Answer {
     let rows = call.ask.dropped_for_room(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, |out, row| {
-        JsonObject::begin(out).word("eventsDropped", &row.samples.to_string()).text("pvName", row.name.as_str()).end();
+        put_object!(out, { "eventsDropped": word(&row.samples.to_string()), "pvName": text(row.name.as_str()) });
         Ok(())
     })
 }
@@ -31,10 +31,12 @@ pub(crate) fn lost_connections(call: &Call) -> Answer {
     let rows = call.ask.lost_connections(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, move |out, of| {
         let is_connected = of.connection == Some(Connection::Connected);
-        let row = JsonObject::begin(out).word("currentlyConnected", if is_connected { "Yes" } else { "No" });
-        let row = row.text("instance", &identity);
-        let row = row.digits("lostConnections", i64::try_from(of.lost).unwrap_or(i64::MAX));
-        row.text("pvName", of.name.as_str()).end();
+        put_object!(out, {
+            "currentlyConnected": word(if is_connected { "Yes" } else { "No" }),
+            "instance": text(&identity),
+            "lostConnections": digits(i64::try_from(of.lost).unwrap_or(i64::MAX)),
+            "pvName": text(of.name.as_str()),
+        });
         Ok(())
     })
 }
@@ -44,8 +46,11 @@ pub(crate) fn silent(call: &Call) -> Answer {
     let (identity, mut dates) = (call.identity().to_owned(), Dates::default());
     let rows = call.ask.silent(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, move |out, of| {
-        let row = JsonObject::begin(out).text("instance", &identity).word("lastKnownEvent", dates.of(of.last_sample));
-        row.text("pvName", of.name.as_str()).end();
+        put_object!(out, {
+            "instance": text(&identity),
+            "lastKnownEvent": word(dates.of(of.last_sample)),
+            "pvName": text(of.name.as_str()),
+        });
         Ok(())
     })
 }

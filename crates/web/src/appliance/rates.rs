@@ -4,7 +4,7 @@ use super::names::limit;
 use crate::{
     call::Call,
     delivery::answer::{Answer, JSON},
-    formats::{list::Frame, object::JsonObject},
+    formats::{list::Frame, object::put_object},
 };
 
 const SECONDS_OF_HOUR: f64 = 3600.0;
@@ -17,7 +17,7 @@ pub(crate) fn event_rates(call: &Call) -> Answer {
     let rows = call.ask.event_rates(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, |out, row| {
         let rate = format!("{:?}", row.samples_per_second);
-        JsonObject::begin(out).word("eventRate", &rate).text("pvName", row.name.as_str()).end();
+        put_object!(out, { "eventRate": word(&rate), "pvName": text(row.name.as_str()) });
         Ok(())
     })
 }
@@ -27,8 +27,12 @@ pub(crate) fn storage_rates(call: &Call) -> Answer {
     let rows = call.ask.storage_rates(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, |out, of| {
         let [hour, day, year] = storage_rates_of(of.bytes_per_second).map(|(_, amount)| format!("{amount:?}"));
-        let row = JsonObject::begin(out).text("pvName", of.name.as_str()).word("storageRate_GBperyear", &year);
-        row.word("storageRate_KBperhour", &hour).word("storageRate_MBperday", &day).end();
+        put_object!(out, {
+            "pvName": text(of.name.as_str()),
+            "storageRate_GBperyear": word(&year),
+            "storageRate_KBperhour": word(&hour),
+            "storageRate_MBperday": word(&day),
+        });
         Ok(())
     })
 }
@@ -47,9 +51,12 @@ pub(crate) fn storage_consumed(call: &Call) -> Answer {
     let identity = call.identity().to_owned();
     let rows = call.ask.storage_consumed(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, move |out, of| {
-        let row = JsonObject::begin(out).text("instance", &identity).text("pvName", of.name.as_str());
-        let row = row.word("storageConsumed", &of.bytes.to_string());
-        row.word("storageConsumedInMB", &format!("{:.2}", of.bytes as f64 / KILO.powi(2))).end();
+        put_object!(out, {
+            "instance": text(&identity),
+            "pvName": text(of.name.as_str()),
+            "storageConsumed": word(&of.bytes.to_string()),
+            "storageConsumedInMB": word(&format!("{:.2}", of.bytes as f64 / KILO.powi(2))),
+        });
         Ok(())
     })
 }

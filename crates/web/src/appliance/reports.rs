@@ -15,7 +15,7 @@ use crate::{
     formats::{
         appliance_values::dbr_type,
         list::{Frame, limited},
-        object::{JsonObject, put_text},
+        object::{put_object, put_text},
     },
     refusal::Refusal,
 };
@@ -57,8 +57,11 @@ pub(crate) fn paused(call: &Call) -> Answer {
 fn put_changed(identity: &str) -> impl FnMut(&mut Vec<u8>, ChangedRow) -> Result<(), Refusal> + Send + use<> {
     let (identity, mut dates) = (identity.to_owned(), Dates::default());
     move |out, of| {
-        let row = JsonObject::begin(out).text("instance", &identity);
-        row.word("modificationTime", dates.of(Some(of.at))).text("pvName", of.name.as_str()).end();
+        put_object!(out, {
+            "instance": text(&identity),
+            "modificationTime": word(dates.of(Some(of.at))),
+            "pvName": text(of.name.as_str()),
+        });
         Ok(())
     }
 }
@@ -79,8 +82,11 @@ pub(crate) fn recently_added(call: &Call) -> Answer {
     let (identity, mut dates) = (call.identity().to_owned(), Dates::default());
     let rows = call.ask.recently_added(limit(&call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, move |out, of| {
-        let row = JsonObject::begin(out).word("creationTime", dates.of(Some(of.at)));
-        row.text("instance", &identity).text("pvName", of.name.as_str()).end();
+        put_object!(out, {
+            "creationTime": word(dates.of(Some(of.at))),
+            "instance": text(&identity),
+            "pvName": text(of.name.as_str()),
+        });
         Ok(())
     })
 }
@@ -91,9 +97,13 @@ pub(crate) fn never_connected(call: &Call) -> Answer {
     let rows = limited(limit(&call.query)?, call.ask.never_connected().map(|row| row.map(Some)));
     call.list(JSON, Frame::list(), rows, move |out, of| {
         let added = dates.of(Some(of.at));
-        let row = JsonObject::begin(out).text("appliance", &identity).word("currentState", "METAINFO_REQUESTED");
-        let row = row.text("pvName", of.name.as_str());
-        row.word("requestTime", added).word("startOfWorkflow", added).end();
+        put_object!(out, {
+            "appliance": text(&identity),
+            "currentState": word("METAINFO_REQUESTED"),
+            "pvName": text(of.name.as_str()),
+            "requestTime": word(added),
+            "startOfWorkflow": word(added),
+        });
         Ok(())
     })
 }
@@ -105,11 +115,15 @@ pub(crate) fn disconnected(call: &Call) -> Answer {
     let rows = limited(limit(&call.query)?, call.ask.disconnected().map(|row| row.map(Some)));
     call.list(JSON, Frame::list(), rows, move |out, of| {
         let host = of.server.map_or_else(|| "N/A".to_owned(), |server| server.ip().to_string());
-        let row = JsonObject::begin(out).word("commandThreadID", "0"); // a client takes its absence for a fault
-        let row = row.word("connectionLostAt", lost_at.of(Some(of.since))).word("hostName", &host);
-        let row = row.text("instance", &identity).word("lastKnownEvent", dates.of(of.last_sample));
-        let row = row.digits("noConnectionAsOfEpochSecs", seconds(of.since));
-        row.text("pvName", of.name.as_str()).end();
+        put_object!(out, {
+            "commandThreadID": word("0"), // a client takes its absence for a fault
+            "connectionLostAt": word(lost_at.of(Some(of.since))),
+            "hostName": word(&host),
+            "instance": text(&identity),
+            "lastKnownEvent": word(dates.of(of.last_sample)),
+            "noConnectionAsOfEpochSecs": digits(seconds(of.since)),
+            "pvName": text(of.name.as_str()),
+        });
         Ok(())
     })
 }
@@ -118,10 +132,13 @@ pub(crate) fn disconnected(call: &Call) -> Answer {
 pub(crate) fn waveforms(call: &Call) -> Answer {
     let rows = limited(limit(&call.query)?, call.ask.waveforms().map(|row| row.map(Some)));
     call.list(JSON, Frame::list(), rows, |out, of| {
-        let row = JsonObject::begin(out).word("dbrtype", &dbr_type(of.value_type));
-        let row = row.word("elementCount", &of.element_count.to_string());
-        let row = row.text("pvName", of.name.as_str()).word("samplingmethod", method_name(of.method));
-        row.word("samplingperiod", &format!("{:?}", period_seconds(of.method))).end();
+        put_object!(out, {
+            "dbrtype": word(&dbr_type(of.value_type)),
+            "elementCount": word(&of.element_count.to_string()),
+            "pvName": text(of.name.as_str()),
+            "samplingmethod": word(method_name(of.method)),
+            "samplingperiod": word(&format!("{:?}", period_seconds(of.method))),
+        });
         Ok(())
     })
 }
@@ -133,8 +150,12 @@ pub(crate) fn time_spans(call: &Call) -> Answer {
         put_text(out, of.name.as_str());
         out.push(b':');
         let last = of.last_sample.map_or(0, seconds);
-        let row = JsonObject::begin(out).digits("creationTS", seconds(of.added)).digits("lastEvent", last);
-        row.word("paused", is_paused(&of)).text("pvName", of.name.as_str()).end();
+        put_object!(out, {
+            "creationTS": digits(seconds(of.added)),
+            "lastEvent": digits(last),
+            "paused": word(is_paused(&of)),
+            "pvName": text(of.name.as_str()),
+        });
         Ok(())
     })
 }
@@ -143,8 +164,11 @@ pub(crate) fn time_spans(call: &Call) -> Answer {
 pub(crate) fn creations(call: &Call) -> Answer {
     let rows = call.ask.creations(&pattern(&call.ask, &call.query)?)?.map(|row| row.map(Some));
     call.list(JSON, Frame::list(), rows, |out, of| {
-        let row = JsonObject::begin(out).digits("creationTS", seconds(of.added));
-        row.word("paused", is_paused(&of)).text("pvName", of.name.as_str()).end();
+        put_object!(out, {
+            "creationTS": digits(seconds(of.added)),
+            "paused": word(is_paused(&of)),
+            "pvName": text(of.name.as_str()),
+        });
         Ok(())
     })
 }
@@ -154,7 +178,7 @@ pub(crate) fn last_stamps(call: &Call) -> Answer {
     let rows = call.ask.time_spans(&pattern(&call.ask, &call.query)?)?;
     let rows = rows.map(|row| row.map(|of| Some((of.last_sample?, of.name))));
     call.list(JSON, Frame::list(), rows, |out, (last, name)| {
-        JsonObject::begin(out).digits("lastEvent", seconds(last)).text("pvName", name.as_str()).end();
+        put_object!(out, { "lastEvent": digits(seconds(last)), "pvName": text(name.as_str()) });
         Ok(())
     })
 }

@@ -2,7 +2,7 @@
 
 use archive::{Connection, Method, PvEntry, PvState, Status};
 use sample::Timestamp;
-use service::{Ask, Item, NamedRow, Seen};
+use service::{Ask, Item, NamedRow, Pattern, Sight};
 
 use super::{
     dates::Dates,
@@ -13,26 +13,32 @@ use super::{
 use crate::{
     call::Call,
     delivery::answer::{Answer, JSON},
-    formats::{list::Frame, object::JsonObject},
+    formats::{list::Frame, object::put_object},
+    refusal::Refusal,
 };
 
 /// `GET` and `POST /mgmt/bpl/getPVStatus`: unknown names get an answer too; where none is given, all that `regex=` fits.
 pub(crate) fn show(call: &Call) -> Answer {
     let found = match list_in(&call.query, call.sent())? {
         Some(names) => resolved(&call.ask, names)?,
-        None => call.ask.fitting(&pattern(&call.ask, &call.query)?)?,
+        None => match pattern(&call.ask, &call.query)? {
+            Pattern::Everything => return rows(call, call.ask.all_fares().take(limit(&call.query)?)),
+            pattern => call.ask.fitting(&pattern)?,
+        },
     };
-    let (limit, asked) = (limit(&call.query)?, call.ask.clone());
-    let fields = call.ask.clone();
+    let (limit, fields) = (limit(&call.query)?, call.ask.clone());
     // A field that comes with its PV is archived as that is.
     let pv = move |item: &Item| item.pv.or_else(|| owner(&fields, item.name.as_str()).map(|entry| entry.id));
-    let rows = call.ask.fares(found.into_iter().take(limit), pv).map(|row| row.map(Some));
-    let mut dates = Dates::default();
-    call.list(JSON, Frame::list(), rows, move |out, NamedRow { asked: item, seen }| {
+    rows(call, call.ask.fares(found.into_iter().take(limit), pv))
+}
+
+fn rows(call: &Call, rows: impl Iterator<Item = Result<NamedRow<Item>, Refusal>> + Send + 'static) -> Answer {
+    let (asked, mut dates) = (call.ask.clone(), Dates::default());
+    call.list(JSON, Frame::list(), rows.map(|row| row.map(Some)), move |out, NamedRow { asked: item, seen }| {
         match seen {
-            Some(seen) => put_row(out, &asked, item.name.as_str(), &seen, &mut dates),
+            Some(seen) => put_row(out, &asked, item.name.as_str(), seen.sight(), &mut dates),
             None => {
-                JsonObject::begin(out).text("pvName", item.name.as_str()).word("status", "Not being archived").end()
+                put_object!(out, { "pvName": text(item.name.as_str()), "status": word("Not being archived") });
             }
         }
         Ok(())
@@ -45,31 +51,39 @@ pub(crate) fn last_sample(ask: &Ask, entry: &PvEntry, status: Option<&Status>) -
     taken.or_else(|| Some(ask.last_before(&entry.id.into(), Timestamp::MAX).ok()??.time))
 }
 
-fn put_row(out: &mut Vec<u8>, ask: &Ask, name: &str, seen: &Seen, dates: &mut Dates) {
-    let (entry, brief) = (&seen.entry, seen.brief.as_ref());
-    let row = JsonObject::begin(out).text("appliance", ask.identity());
-    if seen.is_unanswered() {
-        return row.text("pvName", name).text("pvNameOnly", entry.name.as_str()).word("status", "Appliance Down").end();
-    }
-    if entry.settings.state == PvState::Paused {
-        return row.text("pvName", name).text("pvNameOnly", entry.name.as_str()).word("status", "Paused").end();
+fn put_row(out: &mut Vec<u8>, ask: &Ask, name: &str, of: Sight<'_>, dates: &mut Dates) {
+    let (own, brief) = (of.name.as_str(), of.brief);
+    let appliance = ask.identity();
+    if of.is_unanswered() || of.outline.state == PvState::Paused {
+        let status = if of.is_unanswered() { "Appliance Down" } else { "Paused" };
+        put_object!(out, {
+            "appliance": text(appliance),
+            "pvName": text(name),
+            "pvNameOnly": text(own),
+            "status": word(status),
+        });
+        return;
     }
     let connected = brief.is_some_and(|brief| brief.connection == Connection::Connected);
     let regained = brief.filter(|brief| brief.reconnects > 0).and_then(|brief| brief.last_connected);
-    let yes_or_no = |yes: bool| if yes { "true" } else { "false" };
-    let first = dates.of(brief.and_then(|brief| brief.first_connected));
-    let row = row.word("connectionFirstEstablished", first);
-    let row = row.word("connectionLastRestablished", dates.of(regained));
     let reconnects = brief.map_or(0, |brief| brief.reconnects);
-    let row = row.digits("connectionLossRegainCount", i64::try_from(reconnects).unwrap_or(i64::MAX));
-    let row = row.word("connectionState", yes_or_no(connected));
-    let row = row.word("isMonitored", yes_or_no(entry.settings.method == Method::Monitor));
-    let row = row.word("lastEvent", dates.of(seen.last_sample(ask))).word("lastRotateLogs", "Never");
-    let row = row.text("pvName", name).text("pvNameOnly", entry.name.as_str());
-    match entry.settings.method {
-        Method::Monitor => row.word("samplingPeriod", "1.0"),
-        method @ Method::Scan { .. } => row.word("samplingPeriod", &format!("{:?}", period_seconds(method))),
-    }
-    .word("status", "Being archived")
-    .end();
+    let yes_or_no = |yes: bool| if yes { "true" } else { "false" };
+    let put_period = |out: &mut Vec<u8>| match of.outline.method {
+        Method::Monitor => out.extend_from_slice(b"1.0"),
+        method @ Method::Scan { .. } => out.extend_from_slice(format!("{:?}", period_seconds(method)).as_bytes()),
+    };
+    put_object!(out, {
+        "appliance": text(appliance),
+        "connectionFirstEstablished": word(dates.of(brief.and_then(|brief| brief.first_connected))),
+        "connectionLastRestablished": word(dates.of(regained)),
+        "connectionLossRegainCount": digits(i64::try_from(reconnects).unwrap_or(i64::MAX)),
+        "connectionState": word(yes_or_no(connected)),
+        "isMonitored": word(yes_or_no(of.outline.method == Method::Monitor)),
+        "lastEvent": word(dates.of(of.last_sample(ask))),
+        "lastRotateLogs": word("Never"),
+        "pvName": text(name),
+        "pvNameOnly": text(own),
+        "samplingPeriod": with(put_period),
+        "status": word("Being archived"),
+    });
 }

@@ -4,83 +4,84 @@
 use super::line_buffer::ShortText;
 
 /// The members of most objects take no more than this: the vector is asked for room once.
-const ROOM_BYTES: usize = 512;
+pub(crate) const ROOM_BYTES: usize = 512;
 
-/// An object that is being written. All of it is inlined, so that names and quotes are copied as words, not as texts of some length: a row
-/// takes less than half as long as with calls.
-pub(crate) struct JsonObject<'o> {
-    out: &'o mut Vec<u8>,
-    last: &'static str,
+/// Writes an object: `put_object!(out, { "name": text(name), "state": word("Paused"), "count": digits(7) })`. All that stands between two
+/// values is one text, so that a row of few members is few copies.
+macro_rules! put_object {
+    ($out:expr, { $first:literal: $put:ident($value:expr) $(, $name:literal: $puts:ident($values:expr))* $(,)? }) => {{
+        const _: () = assert!($crate::formats::object::are_sorted(&[$first $(, $name)*]), "names of members are in order");
+        let out: &mut Vec<u8> = $out;
+        out.reserve($crate::formats::object::ROOM_BYTES);
+        out.extend_from_slice(concat!("{\"", $first, "\":\"").as_bytes());
+        $crate::formats::object::$put(out, $value);
+        $(
+            out.extend_from_slice(concat!("\",\"", $name, "\":\"").as_bytes());
+            $crate::formats::object::$puts(out, $values);
+        )*
+        out.extend_from_slice(b"\"}");
+    }};
+}
+pub(crate) use put_object;
+
+/// Whether names stand in their order, each once.
+pub(crate) const fn are_sorted(names: &[&str]) -> bool {
+    let mut place = 1;
+    while place < names.len() {
+        let (one, next) = (names[place - 1].as_bytes(), names[place].as_bytes());
+        let mut at = 0;
+        while at < one.len() && at < next.len() && one[at] == next[at] {
+            at += 1;
+        }
+        if at == next.len() || (at < one.len() && one[at] > next[at]) {
+            return false;
+        }
+        place += 1;
+    }
+    true
 }
 
-impl<'o> JsonObject<'o> {
-    #[inline(always)]
-    pub(crate) fn begin(out: &'o mut Vec<u8>) -> JsonObject<'o> {
-        out.reserve(ROOM_BYTES);
-        out.push(b'{');
-        JsonObject { out, last: "" }
-    }
-
-    /// A text that may hold anything.
-    #[inline(always)]
-    pub(crate) fn text(mut self, name: &'static str, text: &str) -> Self {
-        self.name(name);
-        put_text(self.out, text);
-        self
-    }
-
-    /// A text that is known to need no escapes.
-    #[inline(always)]
-    pub(crate) fn word(mut self, name: &'static str, word: &str) -> Self {
-        debug_assert!(is_plain(word.as_bytes()), "{word:?} needs escapes");
-        self.name(name);
-        put_plain(self.out, word.as_bytes());
-        self
-    }
-
-    /// A text of digits.
-    #[inline(always)]
-    pub(crate) fn digits(mut self, name: &'static str, number: i64) -> Self {
-        self.name(name);
-        put_plain(self.out, ShortText::of(|line| line.signed(number)).bytes());
-        self
-    }
-
-    #[inline(always)]
-    pub(crate) fn end(self) {
-        self.out.push(b'}');
-    }
-
-    #[inline(always)]
-    fn name(&mut self, name: &'static str) {
-        debug_assert!(self.last < name, "{name} comes before {}", self.last);
-        self.out.extend_from_slice(if self.last.is_empty() { b"\"" } else { b",\"" });
-        self.out.extend_from_slice(name.as_bytes());
-        self.out.extend_from_slice(b"\":");
-        self.last = name;
-    }
-}
-
-/// A text in quotes.
+/// The value of a member that may hold anything.
 #[inline(always)]
-pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn text(out: &mut Vec<u8>, text: &str) {
     if is_plain(text.as_bytes()) {
-        put_plain(out, text.as_bytes());
+        out.extend_from_slice(text.as_bytes());
     } else {
         put_escaped(out, text);
     }
 }
 
+/// One that is known to need no escapes.
 #[inline(always)]
-fn put_plain(out: &mut Vec<u8>, text: &[u8]) {
+pub(crate) fn word(out: &mut Vec<u8>, word: &str) {
+    debug_assert!(is_plain(word.as_bytes()), "{word:?} needs escapes");
+    out.extend_from_slice(word.as_bytes());
+}
+
+/// A text of digits.
+#[inline(always)]
+pub(crate) fn digits(out: &mut Vec<u8>, number: i64) {
+    out.extend_from_slice(ShortText::of(|line| line.signed(number)).bytes());
+}
+
+/// One that somebody else writes, which needs no escapes.
+#[inline(always)]
+pub(crate) fn with(out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
+    put(out);
+}
+
+/// A text in quotes.
+#[inline(always)]
+pub(crate) fn put_text(out: &mut Vec<u8>, value: &str) {
     out.push(b'"');
-    out.extend_from_slice(text);
+    text(out, value);
     out.push(b'"');
 }
 
 #[cold]
 fn put_escaped(out: &mut Vec<u8>, text: &str) {
-    serde_json::to_writer(out, text).expect("a text can be written as JSON into memory");
+    let quoted = serde_json::to_string(text).expect("a text can be written as JSON into memory");
+    out.extend_from_slice(quoted[1..quoted.len() - 1].as_bytes());
 }
 
 /// Whether a text needs no escapes. Eight bytes are looked at together, the last of which overlap: names have twenty to sixty.
@@ -117,14 +118,26 @@ mod tests {
         for text in ["", "SR01C:MG-PS1", "a\"b", "a\\b", "über\u{7f}", "a\nb\u{1}", "🦀"] {
             for number in [0, 7, -7, 1_767_225_600, i64::MAX, i64::MIN] {
                 let mut out = Vec::new();
-                JsonObject::begin(&mut out).text("a", text).digits("b", number).text("c", "x").end();
+                put_object!(&mut out, { "a": text(text), "b": digits(number), "c": word("x") });
                 let map = json!({ "c": "x", "b": number.to_string(), "a": text });
                 assert_eq!(String::from_utf8(out).unwrap(), map.to_string());
             }
         }
-        let mut out = Vec::new();
-        JsonObject::begin(&mut out).end();
-        assert_eq!(out, b"{}");
+    }
+
+    #[test]
+    fn members_that_are_not_in_order_are_known() {
+        for (names, are_in_order) in [
+            (&["a"][..], true),
+            (&["a", "ab", "b"], true),
+            (&["A", "a"], true),
+            (&["a", "A"], false),
+            (&["a", "a"], false),
+            (&["ab", "a"], false),
+            (&["a", "c", "b"], false),
+        ] {
+            assert_eq!(are_sorted(names), are_in_order, "{names:?}");
+        }
     }
 
     /// Sixteen bytes are looked at together, and what is left at the end with some of those before it.

@@ -101,6 +101,9 @@ fn the_status_of_all_is_told_if_none_is_named() {
     let archive = archive();
     let all = get(&archive, "/mgmt/bpl/getPVStatus");
     assert_eq!(column(&all, "pvName").len(), 9 + 4 + 1, "PVs and aliases: {all}");
+    assert_eq!(all, get(&archive, "/mgmt/bpl/getPVStatus?pv=*"), "whether it is all or all that a glob fits");
+    assert_eq!(all, get(&archive, "/mgmt/bpl/getPVStatus?regex=.*"));
+    assert_eq!(column(&get(&archive, "/mgmt/bpl/getPVStatus?limit=3"), "pvName"), column(&all, "pvName")[..3]);
     assert_eq!(column(&get(&archive, "/mgmt/bpl/getPVStatus?regex=N:[12]"), "pvName"), ["N:1", "N:2"]);
     assert_eq!(column(&get(&archive, "/mgmt/bpl/getPVStatus?pv=N:*&limit=2"), "pvName"), ["N:0", "N:1"]);
     let aliases = get(&archive, "/mgmt/bpl/getPVStatus?pv=*ALIAS");

@@ -11,7 +11,7 @@ use archive::{
 use query::{AlignRequest, Alignment, Before, Cut, Operator, Request, Rows, Series, Span};
 use sample::{TimeRange, Timestamp};
 use served::{Archive, time};
-use service::{Ask, AuditWanted, Budget, Carry, Code, Pattern, PvsWanted, Refusal, Rights};
+use service::{Ask, AuditWanted, Budget, Carry, Code, Item, NamedRow, Pattern, PvsWanted, Refusal, Rights};
 
 use crate::served;
 
@@ -118,6 +118,14 @@ fn reports_leave_out_what_is_not_seen() {
     for names in names {
         assert!(names.len() == 7 && !names.iter().any(|name| is_hidden(name.as_str())), "{names:?}");
     }
+    // By each name, an alias of a PV that is not seen too.
+    let fares = |ask: &Ask| {
+        let name = |row: NamedRow<Item>| (row.asked.name.to_string(), row.seen.unwrap().sight().name.to_string());
+        ask.all_fares().map(|row| name(row.unwrap())).collect::<Vec<_>>()
+    };
+    let (of_all, of_few) = (fares(&ask(&archive)), fares(&few));
+    assert!(of_all.contains(&("T:OTHER".to_owned(), "T:DOUBLE".to_owned())) && of_all.len() == 9, "{of_all:?}");
+    assert!(of_few.len() == 7 && !of_few.iter().any(|(name, _)| is_hidden(name)), "{of_few:?}");
     let hidden = ask(&archive).pv("T:DOUBLE").unwrap();
     assert!(few.fares(std::iter::once(()), |()| Some(hidden.id)).all(|row| row.unwrap().seen.is_none()));
     assert!(!few.storage_consumed(all).unwrap().any(|row| is_hidden(row.unwrap().name.as_str())));
