@@ -4,7 +4,7 @@ export PVARK := $(CARGO_TARGET_DIR)/release/pvark
 PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest -rs
 
-.PHONY: help setup demo cluster-demo run build with-clusters check test test-cargo build-tests build-tested cluster cluster-load cluster-faults ui journeys pace golden fuzz crash numbers figures ess retrieval keycloak clean
+.PHONY: help setup demo cluster-demo run build with-clusters check test test-cargo build-tests build-tested cluster cluster-load cluster-faults cluster-older ui journeys pace golden fuzz crash numbers figures ess retrieval keycloak clean
 
 help: ## list the tasks
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
@@ -62,6 +62,9 @@ cluster-load: setup with-clusters ## 25,000 PVs once a second on three nodes and
 cluster-faults: setup with-clusters ## three nodes on three of Cassandra while these are killed, paused, cut off and filled, MINUTES=60; every update is accounted for
 	tools/cassandra.sh fetch # there is nothing but loopback behind this
 	PVARK_FAULT_MINUTES=$(or $(MINUTES),60) tools/apart.sh tools/cassandra.sh with 3 $(PYTEST) -s tests/system/test_cluster_faults.py
+
+cluster-older: setup with-clusters ## three nodes of which some run the program of an earlier revision, REV=…, built for it (moto; twelve minutes)
+	PVARK_OLDER=$$(tools/older.sh $(REV)) $(PYTEST) tests/system/test_cluster_older.py
 
 ui: .make/node ## the page with invented data, to look at while working on it
 	cd ui && npm run build && npm run serve

@@ -27,7 +27,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use archive::{AddRequest, Copies, Directory, PvId};
+use archive::{AddRequest, Copies, Directory, PvId, Sent};
 use cluster::{
     Answers, Beat, Board, Claims, CopiesOfShards, Days, Follows, Node, NodeOperator, Pairs, Plan, SiteTokens, Whole,
 };
@@ -430,6 +430,10 @@ impl remote::Cluster for Answering {
 
     fn answer(&self, question: &[u8]) -> Result<Vec<u8>, String> {
         self.node.answer(question)
+    }
+
+    fn take(&self, question: &[u8], pieces: &mut dyn Iterator<Item = Result<Sent, String>>) -> Result<Vec<u8>, String> {
+        self.node.take(question, pieces)
     }
 }
 

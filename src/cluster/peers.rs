@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use archive::{Cost, KeyedBy, Role, Source, SourceError};
+use archive::{Cost, KeyedBy, PvId, Record, Role, Source, SourceError};
 use cluster::Peers;
 use remote::{Key, Remote, RemoteConfig};
 
@@ -27,6 +27,11 @@ impl Links {
         links.get(node).map(|(_, link)| link.clone())
     }
 
+    fn known(&self, node: &str) -> Result<Arc<Remote>, SourceError> {
+        let unknown = || SourceError { cost: Cost::UntilBack, message: format!("nobody knows where node {node} is") };
+        self.link(node).ok_or_else(unknown)
+    }
+
     fn begin(&self, node: &str, address: &str) -> std::io::Result<Arc<Remote>> {
         let config = RemoteConfig {
             name: format!("node {node}"),
@@ -43,8 +48,11 @@ impl Links {
 
 impl Peers for Links {
     fn ask(&self, node: &str, question: Vec<u8>, is_order: bool) -> Result<Vec<u8>, SourceError> {
-        let unknown = || SourceError { cost: Cost::UntilBack, message: format!("nobody knows where node {node} is") };
-        self.link(node).ok_or_else(unknown)?.ask_cluster(question, is_order)
+        self.known(node)?.ask_cluster(question, is_order)
+    }
+
+    fn share(&self, node: &str, question: Vec<u8>) -> Result<Box<dyn cluster::Share>, SourceError> {
+        Ok(Box::new(Share(self.known(node)?.begin_share(question)?)))
     }
 
     fn source(&self, node: &str) -> Option<Arc<dyn Source>> {
@@ -63,5 +71,22 @@ impl Peers for Links {
                 Err(error) => tracing::warn!("node {node} at {address} cannot be asked: {error}"),
             }
         }
+    }
+}
+
+/// What another node is sent of an import.
+struct Share(remote::Share);
+
+impl cluster::Share for Share {
+    fn put(&mut self, pv: PvId, record: &Record) -> Result<(), SourceError> {
+        self.0.put(pv, record)
+    }
+
+    fn end(&mut self, part: &str) -> Result<(), SourceError> {
+        self.0.end(part)
+    }
+
+    fn answer(self: Box<Self>) -> Result<Vec<u8>, SourceError> {
+        self.0.answer()
     }
 }

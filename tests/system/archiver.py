@@ -67,6 +67,8 @@ class Pvark:
         self.config_path = folder / "pvark.toml"
         self.process: subprocess.Popen[bytes] | None = None
         self.environment: dict[str, str] = {}
+        self.binary: Path | None = None
+        """Another program than the one under test."""
         self.config_path.write_text(more + self._config(iocs, repeater_port or free_port()))
 
     def _config(self, iocs: Sequence[Ioc], repeater_port: int) -> str:
@@ -86,7 +88,7 @@ class Pvark:
     def launch(self) -> None:
         """Starts it, and waits for nothing."""
         with self.log_path.open("ab") as log:
-            command = [str(program()), "run", "--config", str(self.config_path)]
+            command = [str(self.binary or program()), "run", "--config", str(self.config_path)]
             environment = clean_environment() | self.environment
             self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
 

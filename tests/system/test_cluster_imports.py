@@ -1,17 +1,23 @@
-"""Imports into a cluster while some of its shards have no node: they wait and go on, or say which PVs wait and why;
-half of a part is never taken for all of it."""
+"""Imports into a cluster, through any node: each sample comes to the node that has its shard, once, whatever happens
+meanwhile. While a shard has no node they wait and go on, or say which PVs wait and why; half of a part is never taken
+for all of it."""
 
 from __future__ import annotations
 
 import json
+import shutil
+import socket
+import ssl
 import struct
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import pvark
 import pytest
-from appliance import YEAR_START, header, sample
+from appliance import header, sample
 from archiver import Pvark, program, run_program
 from test_cluster_misuse import Objects
 from three_nodes import S3, Cluster
@@ -62,14 +68,17 @@ def lines(folder: Path) -> Path:
     return path
 
 
-def count(node: Pvark, pv: str) -> int:
-    """How many samples a node gives of a PV."""
-    return len(node.archive.get(pv, "2026-01-01", "2026-02-01").values)
+def count(node: Pvark, pv: str, end: str = "2026-02-01") -> int:
+    """How many samples a node gives of a PV; none of one that it does not know yet."""
+    try:
+        return len(node.archive.get(pv, "2026-01-01", end).values)
+    except pvark.Refused:
+        return 0
 
 
-def has_all(node: Pvark, pv: str) -> bool:
-    found = node.archive.get(pv, "2026-01-01", "2026-02-01").values.tolist()
-    assert found == list(range(SAMPLES)), (pv, len(found))
+def has_all(node: Pvark, pv: str, weeks: int = 1) -> bool:
+    found = node.archive.get(pv, "2026-01-01", "2027-01-01").values.tolist()
+    assert found == list(range(weeks * SAMPLES)), (pv, len(found))
     return True
 
 
@@ -82,20 +91,9 @@ def import_of(
 @pytest.mark.timeout(240)
 def test_an_import_goes_on_when_its_shard_has_a_node_again(cluster: Cluster, tmp_path: Path) -> None:
     file, a, b = lines(tmp_path), cluster.nodes["a"], cluster.nodes["b"]
-    # Who has the shard is named, at once.
-    refused = import_of(a, AWAY, file, seconds=30)
-    assert refused.returncode == 1 and "to node b" in refused.stderr and AWAY in refused.stderr, refused
     b.kill()
-    seats: list[dict[int, str]] = []
-
-    def goes_on() -> subprocess.CompletedProcess[str] | None:
-        seats.append(cluster.seats())
-        tried = import_of(a, AWAY, file)
-        # For a second node a does not know that b is dead.
-        return None if "to node b" in tried.stderr else tried
-
-    done = wait_for("node a to miss node b", goes_on, 60, every=0.1)
-    assert seats[-1].get(1) != "a", "it began while nobody had the shard"
+    assert cluster.seats().get(1) != "a", "it begins while nobody has the shard"
+    done = import_of(a, AWAY, file)
     assert done.returncode == 0 and f"{SAMPLES} samples imported, 0 had been before" in done.stdout, done
     for name in "ac":
         node = cluster.nodes[name]
@@ -135,6 +133,12 @@ def test_an_import_for_a_shard_that_nobody_can_take_names_its_pvs_and_takes_noth
     half = run_program(*command, "--patience", "1s", appliance, seconds=120)
     assert half.returncode == 1 and "no node has shard 1" in half.stderr and AWAY in half.stderr, half
     assert count(a, HERE) == 0, "nothing of the part is there"
+    # Which PVs wait, and how many rows of each.
+    body = b"\n".join(file.read_bytes() for file in sorted(appliance.glob("*/*.pb")))
+    status, _, answer = a.request("POST", "/api/v1/import?import=directly&part=1", body)
+    [waits] = json.loads(answer)["error"]["not_taken"]
+    assert (status, waits["pv"], waits["samples"]) == (503, AWAY, SAMPLES), answer
+    assert waits["first"].startswith(str(START)) and waits["last"].startswith(str(START + SAMPLES - 1)), answer
 
     # It goes on as soon as the shard can be taken.
     both = [str(program()), *command, "--patience", "2m", str(appliance)]
@@ -154,15 +158,182 @@ def test_an_import_for_a_shard_that_nobody_can_take_names_its_pvs_and_takes_noth
             wait_for(f"node {name} to have {pv}", lambda node=node, pv=pv: has_all(node, pv), 30, every=0.3)  # type: ignore[misc]
 
 
-def old_archive(folder: Path) -> Path:
-    """Files of an Archiver Appliance, of both PVs."""
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("through", "abc")
+def test_an_appliance_s_files_go_through_any_node_into_all_shards_once(
+    cluster: Cluster, tmp_path: Path, through: str
+) -> None:
+    """Node c has no shard at all."""
+    pvs = [f"{device}:{number}" for device in ("IH", "IA") for number in range(12)]
+    node, appliance = cluster.nodes[through], old_archive(tmp_path, pvs, weeks=2)
+    command = ("import", "archiver-appliance", "--server")
+    done = run_program(*command, node.url, appliance, seconds=120)
+    total = 2 * len(pvs) * SAMPLES
+    assert done.returncode == 0 and f"{total} samples read back and found equal" in done.stdout, done
+    for other in "abc":
+        again = run_program(*command, cluster.nodes[other].url, appliance, seconds=120)
+        assert again.returncode == 0 and "in 2 parts, 2 of which had been imported before" in again.stdout, again
+    for name in "abc":
+        asked = cluster.nodes[name]
+        for pv in pvs:
+            wait_for(f"node {name} to have {pv}", lambda asked=asked, pv=pv: has_all(asked, pv, 2), 30, every=0.3)  # type: ignore[misc]
+
+
+def stop_for_a_while(cluster: Cluster) -> None:
+    """Longer than the others wait for a node that says nothing."""
+    cluster.stop("b")
+    time.sleep(12)
+    cluster.go_on("b")
+
+
+def move_away(cluster: Cluster) -> None:
+    cluster.command("move", "1", "a")
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("strike", [lambda cluster: cluster.nodes["b"].kill(), stop_for_a_while, move_away])
+def test_an_import_goes_on_when_an_owner_dies_sleeps_or_moves_in_the_middle(
+    cluster: Cluster, tmp_path: Path, strike: Callable[[Cluster], None]
+) -> None:
+    pvs = [f"{device}:{number}" for device in ("IH", "IA") for number in range(4)]
+    weeks = 40
+    b, c, appliance = cluster.nodes["b"], cluster.nodes["c"], old_archive(tmp_path, pvs, weeks)
+    command = [str(program()), "import", "archiver-appliance", "--server", c.url, "--patience", "2m", str(appliance)]
+    going_on = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        wait_for("some weeks to be there", lambda: count(c, pvs[-1], "2027-01-01") >= 3 * SAMPLES, 60, every=0.05)
+        strike(cluster)
+        assert going_on.poll() is None, "it is over before anything happened"
+        output, _ = going_on.communicate(timeout=180)
+    finally:
+        going_on.kill()
+    assert going_on.returncode == 0, output
+    assert f"{weeks * len(pvs) * SAMPLES} samples read back and found equal" in output, output
+    if b.process is None:
+        b.start(60)
+    for name in "abc":
+        asked = cluster.nodes[name]
+        for pv in pvs:
+            wait_for(f"node {name} to have {pv}", lambda asked=asked, pv=pv: has_all(asked, pv, weeks), 60, every=0.5)  # type: ignore[misc]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode != 0:
+        pytest.skip("only root may mount the small disk that this test fills")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.timeout(240)
+def test_a_full_disk_of_an_owner_is_told_through_any_node_and_the_part_comes_again(
+    cluster: Cluster, small_disk: Path, tmp_path: Path
+) -> None:
+    b, c, file = cluster.nodes["b"], cluster.nodes["c"], lines(tmp_path)
+    # Node b goes on with its folder on the small disk.
+    assert b.terminate() == 0
+    shutil.copytree(b.data, small_disk / "data", dirs_exist_ok=True)
+    b.config_path.write_text(b.config_path.read_text().replace(str(b.data), str(small_disk / "data")))
+    b.start(60)
+    wait_for("the shards to be seen", lambda: 1 in cluster.seats(), 60, every=0.3)
+    if cluster.seats()[1] != "b":
+        cluster.command("move", "1", "b")
+    wait_for("shard 1 to be at b", lambda: cluster.seats().get(1) == "b", 60, every=0.3)
+    filler = small_disk / "filler"
+    with filler.open("wb") as full:
+        try:
+            while True:
+                full.write(b"x" * (1 << 20))
+                full.flush()
+        except OSError:
+            pass
+    refused = import_of(c, AWAY, file, "--patience", "3s")
+    assert refused.returncode == 1 and "node b could not enter its share of this part" in refused.stderr, refused
+    assert f"{SAMPLES} of {AWAY}" in refused.stderr and "space" in refused.stderr, refused
+    filler.unlink()
+
+    def is_taken() -> bool:
+        done = import_of(c, AWAY, file, "--patience", "1m")
+        return done.returncode == 0
+
+    wait_for("it to be taken", is_taken, 60, every=1)
+    assert has_all(c, AWAY)
+
+
+def test_rights_are_looked_at_where_the_part_comes_and_the_audit_says_who_sent_it(tmp_path: Path, store: S3) -> None:
+    cluster = Cluster(tmp_path, [], store.table(tmp_path, FOLDER) + RULES, shards=2)
+    for node in cluster.nodes.values():
+        access = f'[access]\nanonymous = "read"\nsocket = "{node.folder}/admin.sock"\n'
+        node.config_path.write_text(node.config_path.read_text() + access)
+
+    def by_socket(*arguments: str) -> str:
+        node = cluster.nodes["a"]
+        done = run_program("--socket", node.folder / "admin.sock", *arguments, "--server", node.url, seconds=60)
+        assert done.returncode == 0, (arguments, done.stdout, done.stderr)
+        return done.stdout.strip()
+
+    def token(name: str, pvs: str) -> Path:
+        made = by_socket("token", "add", name, "--right", "operate", "--pvs", pvs, "--expires", "1d")
+        file = tmp_path / f"{name}.token"
+        file.write_text(made.splitlines()[-1] + "\n")
+        file.chmod(0o600)
+        return file
+
+    try:
+        cluster.start()
+        by_socket("add", HERE, AWAY)
+        appliance = old_archive(tmp_path)
+        narrow, wide = token("narrow", "IH*"), token("wide", "*")
+        command = ("import", "archiver-appliance", "--patience", "1s")
+        for name in "abc":
+            server = ("--server", cluster.nodes[name].url)
+            refused = run_program(*command, *server, "--token-file", narrow, appliance, seconds=60)
+            assert refused.returncode == 1 and "[HTTP 503]" not in refused.stderr, refused
+            nobody = run_program(*command, *server, appliance, seconds=60)
+            assert nobody.returncode == 1 and "[HTTP 401]" in nobody.stderr, nobody
+        c = cluster.nodes["c"]
+        assert count(c, HERE) == count(c, AWAY) == 0
+        done = run_program(*command, "--server", c.url, "--token-file", wide, appliance, seconds=120)
+        assert done.returncode == 0 and f"{2 * SAMPLES} samples read back and found equal" in done.stdout, done
+        audit = c.json("/api/v1/audit?action=imported&limit=100")["audit"]
+        told = [(of["principal"], of["address"], of["listener"], of["samples"]) for of in audit]
+        assert told == [("wide", "127.0.0.1", f"127.0.0.1:{c.port}", SAMPLES)] * 2, "a line of each shard"
+        # Whoever has not the key of the nodes gets nowhere by the URL of the nodes, at any listener.
+        text = c.config_path.read_text()
+        port = int(text.split('[nodes]\nlisten = "127.0.0.1:')[1].split('"')[0])
+        status, _, _ = c.request("POST", "/internal/v1/import", b"x")
+        assert status == 404
+        for wrap in (lambda raw: raw, without_a_key):
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as raw, pytest.raises(OSError):
+                with wrap(raw) as connection:
+                    connection.sendall(b"POST /internal/v1/import HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\nx")
+                    if not connection.recv(100):
+                        raise OSError("it hung up")
+    finally:
+        cluster.kill()
+
+
+def without_a_key(raw: socket.socket) -> ssl.SSLSocket:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context.wrap_socket(raw)
+
+
+def old_archive(folder: Path, pvs: Sequence[str] = (HERE, AWAY), weeks: int = 1) -> Path:
+    """Files of an Archiver Appliance, with samples at the beginning of each week."""
     store = folder / "lts"
-    begin = int(START.astype("int64")) - YEAR_START
-    for pv in (HERE, AWAY):
+    begin = int(START.astype("int64"))
+    for pv in pvs:
         device, number = pv.split(":")
-        (store / device).mkdir(parents=True)
-        times = ((YEAR_START + begin + second) * 1_000_000_000 for second in range(SAMPLES))
-        values = (b"\x19" + struct.pack("<d", second) for second in range(SAMPLES))
-        samples = b"".join(sample(time, value) for time, value in zip(times, values, strict=True))
-        (store / device / f"{number}:2026.pb").write_bytes(header(pv) + samples)
+        (store / device).mkdir(parents=True, exist_ok=True)
+        text = header(pv)
+        for index in range(weeks * SAMPLES):
+            week, second = divmod(index, SAMPLES)
+            nanos = (begin + week * 7 * 86_400 + second) * 1_000_000_000
+            text += sample(nanos, b"\x19" + struct.pack("<d", index))
+        (store / device / f"{number}:2026.pb").write_bytes(text)
     return store

@@ -15,6 +15,24 @@ pub struct ImportedPart {
     pub metadata: u64,
 }
 
+/// PVs of which nothing can be taken at present.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotTaken {
+    /// Why not.
+    pub why: DirectoryError,
+    /// Which.
+    pub pvs: Vec<PvId>,
+}
+
+/// A piece of what one node of a cluster sends to another of a part.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sent {
+    /// Something of a PV, which has the number of the whole cluster.
+    Record(PvId, Record),
+    /// That was all of it, and the part is called so.
+    Part(String),
+}
+
 /// An import under way. What a part brings is gathered and then entered, all of it or nothing; dropped before the end of a part it leaves
 /// nothing of it. Each call may wait for a disk.
 pub trait Intake: Send {
@@ -28,8 +46,18 @@ pub trait Intake: Send {
         Err(DirectoryError { fault: Fault::Failed, message })
     }
 
+    /// Which of these PVs cannot be taken at present, after waiting a while for them: none on one machine.
+    fn not_taken(&mut self, _pvs: &[PvId]) -> Vec<NotTaken> {
+        Vec::new()
+    }
+
     /// Takes samples, in any order, gaps and metadata into the part that is being gathered.
     fn append(&mut self, records: &[(PvId, Record)]) -> Result<(), DirectoryError>;
+
+    /// Writes what was gathered so far to the disk, so that it takes no memory any more. It is not entered by that.
+    fn write_out(&mut self) -> Result<(), DirectoryError> {
+        Ok(())
+    }
 
     /// Enters what was appended since the last part, which is known by its name from now on: all of it is there and durable when this
     /// returns, or nothing. One that is known already is not entered again.

@@ -73,7 +73,7 @@ pub use fits::{Beginning, Fits, FitsError};
 pub use glob::Glob;
 pub use groups::{Group, GroupStatus, Keeper, Sense, Switch};
 pub use health::{Health, LevelHealth, PlaceHealth, Room, ScrubHealth, Watermark, Work};
-pub use import::{ImportedPart, Intake};
+pub use import::{ImportedPart, Intake, NotTaken, Sent};
 pub use ledger::{LEDGER_PREFIX, LEDGER_SHARES, LedgerScale, Unfinished, UnfinishedShare, ledger_share};
 pub use memo::{
     LookAtMemo, MEMO_NAME_MAX, MEMO_PVS_MAX, MEMO_TEXT_MAX, MEMOS_BYTES_MAX, MEMOS_MAX, Memo, MemoError, MemoKind,

@@ -8,7 +8,9 @@ use std::{
     time::Duration,
 };
 
-use archive::{Action, AddRequest, By, DirectoryError, FieldName, Purge, Purged, PvId, PvName, TokensError};
+use archive::{
+    Action, AddRequest, By, DirectoryError, FieldName, Principal, Purge, Purged, PvId, PvName, Sent, TokensError,
+};
 use sample::{TimeRange, Timestamp};
 use shared::{Epoch, Frames, Part};
 
@@ -19,6 +21,7 @@ use crate::{
     pairs::Pairs,
     rows::{KeptTokenRow, MemoRow, MemoTextRow, PurgedRow, SizeRow, steps_rows},
     seams::{Held, Open},
+    shares::{Shares, known_here},
     upkeep::{KeptRow, WeekRow},
     wire::{self, AddRow, Answer, ByWire, EachRow, FramesRow, MarkRow, PartRow, Question, StatusRow},
 };
@@ -28,6 +31,9 @@ const FRAMES_BYTES_MAX: u64 = 4 << 20;
 
 /// The most PVs whose sizes one answer has.
 pub(crate) const SIZES_AT_ONCE: usize = 20_000;
+
+/// Who looks whether a part of an import is known; that stands nowhere.
+const ASKS: &str = "another node, which asks";
 
 /// What a node can be asked to do.
 pub trait Willing: Send + Sync {
@@ -55,6 +61,35 @@ impl Answers {
         let question: Question = wire::read(question).ok_or("this node does not understand what it was asked")?;
         let answer = self.made(question).unwrap_or_else(|error| wire::fault_row(&error));
         Ok(wire::bytes(&answer))
+    }
+
+    /// Takes the share of an import that another node sends, and says in bytes what it brought when all of it is entered.
+    pub fn take(
+        &self,
+        question: &[u8],
+        pieces: &mut dyn Iterator<Item = Result<Sent, String>>,
+    ) -> Result<Vec<u8>, String> {
+        let Some(Question::Share(name, by)) = wire::read(question) else {
+            return Err("this node does not understand what it was sent".to_owned());
+        };
+        let answer = self.shared_out(&name, &by, pieces).unwrap_or_else(|error| wire::fault_row(&error));
+        Ok(wire::bytes(&answer))
+    }
+
+    fn shared_out(
+        &self,
+        name: &str,
+        by: &ByWire,
+        pieces: &mut dyn Iterator<Item = Result<Sent, String>>,
+    ) -> Result<Answer, DirectoryError> {
+        let mut shares = Shares::new(self.board.clone(), name, &by_of(by)?);
+        for piece in pieces {
+            match piece.map_err(not_now)? {
+                Sent::Record(pv, record) => shares.append(pv, record)?,
+                Sent::Part(part) => return Ok(Answer::Imported(Some((&shares.finish(&part)?).into()))),
+            }
+        }
+        Err(senseless())
     }
 
     fn open(&self, shard: u32) -> Result<Arc<Open>, DirectoryError> {
@@ -110,6 +145,10 @@ impl Answers {
             Question::NextToGo(keep) => {
                 Answer::NextToGo(self.board.next_to_go_here(Duration::from_nanos(keep)).as_ref().map(WeekRow::of))
             }
+            Question::Known(name, part) => {
+                let known = known_here(&self.board, &name, &part, &By::new(Principal::here(ASKS), Timestamp::MIN))?;
+                Answer::Imported(known.as_ref().map(Into::into))
+            }
             question => {
                 let shard = self.shard_of(&question).ok_or_else(senseless)?;
                 let Some(open) = self.board.open_here(shard) else { return Ok(Answer::Elsewhere) };
@@ -143,6 +182,7 @@ impl Answers {
             | Question::Purge(shard, ..)
             | Question::Mark(shard, ..)
             | Question::GiveUp(shard, ..)
+            | Question::Verified(shard, ..)
             | Question::Sizes(shard, ..) => Some(*shard),
             Question::Note(..)
             | Question::PutMemos(..)
@@ -266,6 +306,10 @@ fn ordered(open: &Open, question: Question) -> Result<Answer, DirectoryError> {
         }
         Question::GiveUp(_, pvs, row, by) => {
             given_up(open, &wire::locals(&pvs), (row.epoch, &row.mark()), &by_of(&by)?)?;
+            Answer::Done(true)
+        }
+        Question::Verified(_, name, part, by) => {
+            open.curator.import(&name, &by_of(&by)?)?.verified(&part)?;
             Answer::Done(true)
         }
         Question::PutMemos(memos, by) => {

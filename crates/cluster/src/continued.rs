@@ -281,7 +281,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        Beat, Peers, global,
+        Beat, Peers, Share, global,
         testing::{NoList, board_among},
     };
 
@@ -376,6 +376,10 @@ mod tests {
         fn source(&self, _: &str) -> Option<Arc<dyn Source>> {
             let owner = self.0.lock().unwrap().pop_front();
             owner.map(|owner| owner as Arc<dyn Source>)
+        }
+
+        fn share(&self, _: &str, _: Vec<u8>) -> Result<Box<dyn Share>, SourceError> {
+            Err(SourceError::piece("nothing is taken"))
         }
 
         fn know(&self, _: &[(String, String)]) {}

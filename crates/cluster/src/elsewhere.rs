@@ -5,7 +5,6 @@
 //! node to another.
 
 use std::{
-    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -20,7 +19,7 @@ use crate::{
 };
 
 /// While a shard goes from one node to another, orders about its PVs wait so long, and are tried again that often.
-const WAITS: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
+pub(crate) const WAITS: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
 const AGAIN: Duration = Duration::from_millis(200);
 /// A node whose store takes nothing any more, as another node has the shard, gives the shard up within this time: it looks once a second.
 const GIVEN_UP_WITHIN: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 2500 });
@@ -91,28 +90,20 @@ impl Board {
         }
     }
 
-    /// The shard of PVs whose samples are imported, if it is open here. While nobody has it, it is waited for as with any order: this node
-    /// may be the one that takes it.
-    pub(crate) fn import_here(&self, shard: u32) -> Result<Arc<Open>, DirectoryError> {
-        let begun = Instant::now();
+    /// Who takes samples of the past of a shard: this node, or another that can be asked. While there is none it is waited for until then, as
+    /// with any order: this node may be the one that takes the shard.
+    pub(crate) fn taker(&self, shard: u32, until: Instant) -> Result<Seat, DirectoryError> {
         loop {
             match self.seat(shard) {
-                Seat::Here(open) => return Ok(open),
-                Seat::There(node) if !self.is_away(&node) => {
-                    let address =
-                        self.nodes().into_iter().find(|(name, ..)| *name == node).map(|(_, beat, _)| beat.address);
-                    let address =
-                        address.map(|address| format!(" (it talks to other nodes at {address})")).unwrap_or_default();
-                    let told = "the samples of the past of these PVs are taken by the node that has their shard alone";
-                    let message = format!("{told}: send shard {shard} to node {node}{address}");
-                    return Err(DirectoryError { fault: Fault::InTheWay, message });
-                }
                 // Who has died is the one that has it until all have heard of that.
-                Seat::There(_) | Seat::Nowhere if begun.elapsed() >= WAITS => {
-                    return Err(not_now(self.nobody_has(shard)));
-                }
-                Seat::There(_) | Seat::Nowhere => thread::sleep(AGAIN),
+                Seat::There(node) if self.is_away(&node) => {}
+                Seat::Nowhere => {}
+                seat => return Ok(seat),
             }
+            if Instant::now() >= until {
+                return Err(not_now(self.nobody_has(shard)));
+            }
+            thread::sleep(AGAIN);
         }
     }
 
@@ -196,16 +187,15 @@ mod tests {
     }
 
     #[test]
-    fn an_import_waits_while_its_shard_has_no_node_and_names_the_node_that_has_it() {
+    fn a_shard_that_no_node_has_is_waited_for_until_one_takes_it() {
+        let soon = || Instant::now() + WAITS;
         let (board, _) = says(vec![], None);
-        let error = board.import_here(0).map(|_| ()).unwrap_err();
-        assert_eq!(error.fault, Fault::InTheWay);
-        assert!(error.message.contains("send shard 0 to node b"), "{error}");
+        assert!(matches!(board.taker(0, soon()), Ok(Seat::There(node)) if node == "b"));
 
         // Its node is dead, and nobody has said so yet.
         let (board, _) = says(vec![], Some("nobody answers there"));
         let begun = Instant::now();
-        let error = board.import_here(0).map(|_| ()).unwrap_err();
+        let error = board.taker(0, soon()).map(|_| ()).unwrap_err();
         assert_eq!(error.fault, Fault::NotNow);
         assert!(error.message.contains("no node has shard 0"), "{error}");
         assert!(begun.elapsed() >= WAITS);
@@ -213,7 +203,7 @@ mod tests {
         // This node takes it meanwhile.
         let taking = board.clone();
         let taken = thread::spawn(move || taking.opened(0, empty_shard(5)));
-        assert_eq!(board.import_here(0).map(|open| open.epoch), Ok(5));
+        assert!(matches!(board.taker(0, soon()), Ok(Seat::Here(open)) if open.epoch == 5));
         taken.join().unwrap();
     }
 

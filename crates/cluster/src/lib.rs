@@ -33,6 +33,7 @@ mod placement;
 mod rows;
 mod seams;
 mod seats;
+mod shares;
 mod source;
 mod standing;
 #[cfg(test)]
@@ -56,6 +57,6 @@ pub use numbers::{PVS_MAX, SHARDS_END, global, split};
 pub use operator::NodeOperator;
 pub use pairs::Pairs;
 pub use placement::{Placement, PlacementError, Rule};
-pub use seams::{Follows, Held, Open, Parts, Peers};
+pub use seams::{Follows, Held, Open, Parts, Peers, Share};
 pub use seats::{Move, Seats, seat_of};
 pub use whole::Whole;

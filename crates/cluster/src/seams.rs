@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use archive::{Curator, Directory, Orders, Rulebook, Source, SourceError, Standing, Storage, Tokens};
+use archive::{Curator, Directory, Orders, PvId, Record, Rulebook, Source, SourceError, Standing, Storage, Tokens};
 use shared::Part;
 
 /// A shard that is open here: an archive like that of one machine, whose PVs have the numbers of the shard.
@@ -57,12 +57,24 @@ pub trait Follows: fmt::Debug + Send + Sync {
     fn catch_up(&self) -> Result<(), String>;
 }
 
+/// What another node is sent of an import. Dropped before its answer was asked for, nothing of it counts.
+pub trait Share: Send {
+    /// Sends something of a PV, by its number in the cluster.
+    fn put(&mut self, pv: PvId, record: &Record) -> Result<(), SourceError>;
+    /// Says that this was all, and what the part is called.
+    fn end(&mut self, part: &str) -> Result<(), SourceError>;
+    /// What the node answers, in the bytes of the cluster.
+    fn answer(self: Box<Self>) -> Result<Vec<u8>, SourceError>;
+}
+
 /// The other nodes.
 pub trait Peers: fmt::Debug + Send + Sync {
     /// Asks the node of that name in the bytes of the cluster. An order is sent once at most.
     fn ask(&self, node: &str, question: Vec<u8>, is_order: bool) -> Result<Vec<u8>, SourceError>;
     /// What it recorded, by the numbers of the cluster; none if nobody knows where it is.
     fn source(&self, node: &str) -> Option<Arc<dyn Source>>;
+    /// Begins to send the node of that name its share of an import, behind a question of the cluster.
+    fn share(&self, node: &str, question: Vec<u8>) -> Result<Box<dyn Share>, SourceError>;
     /// These nodes live, and are reached there.
     fn know(&self, nodes: &[(String, String)]);
 }

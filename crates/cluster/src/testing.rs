@@ -20,7 +20,7 @@ use crate::{
     claims::Claims,
     curator::SiteTokens,
     placement::Placement,
-    seams::{Follows, Held, Open, Parts, Peers},
+    seams::{Follows, Held, Open, Parts, Peers, Share},
     whole::Whole,
     wire::{self, Answer},
 };
@@ -64,10 +64,14 @@ impl Peers for Nobody {
         None
     }
 
+    fn share(&self, _: &str, _: Vec<u8>) -> Result<Box<dyn Share>, SourceError> {
+        Err(SourceError::piece("nothing is taken"))
+    }
+
     fn know(&self, _: &[(String, String)]) {}
 }
 
-struct NoParts;
+pub(crate) struct NoParts;
 
 impl Parts for NoParts {
     fn take(&self, _: &Part, _: &dyn Held) -> Result<bool, String> {
@@ -129,7 +133,7 @@ pub(crate) fn empty_shard(epoch: u64) -> Arc<Open> {
 
 /// A link to a node, which is there or away.
 #[derive(Debug)]
-struct Link(Option<String>);
+pub(crate) struct Link(pub(crate) Option<String>);
 
 impl Source for Link {
     fn name(&self) -> &str {
@@ -170,6 +174,10 @@ impl Peers for Says {
 
     fn source(&self, _: &str) -> Option<Arc<dyn Source>> {
         Some(Arc::new(Link(self.away.clone())))
+    }
+
+    fn share(&self, _: &str, _: Vec<u8>) -> Result<Box<dyn Share>, SourceError> {
+        Err(SourceError::piece("nothing is taken"))
     }
 
     fn know(&self, _: &[(String, String)]) {}

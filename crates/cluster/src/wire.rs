@@ -21,7 +21,7 @@ pub(crate) use self::{
     add_row::AddRow,
     by::ByWire,
     codes::{action_row, added, added_row, added_rows, all_added, changes, changes_rows, fate, fault, old_name},
-    marks::{FramesRow, MarkRow, PartRow, locals},
+    marks::{FramesRow, ImportedRow, MarkRow, PartRow, locals},
     status::{StatusRow, account, account_row},
 };
 
@@ -134,6 +134,15 @@ pub(crate) enum Question {
     /// The week that it takes away next of what is kept for so many nanoseconds.
     #[n(40)]
     NextToGo(#[n(0)] u64),
+    /// What the shards that the asked node has know of a part of an import: its name, and that of the part.
+    #[n(41)]
+    Known(#[n(0)] String, #[n(1)] String),
+    /// What stands before the share that a node is sent of an import. It is sent so alone, and never asked.
+    #[n(42)]
+    Share(#[n(0)] String, #[n(1)] ByWire),
+    /// All of a part that a shard has entered was found: it is known from now on.
+    #[n(43)]
+    Verified(#[n(0)] u32, #[n(1)] String, #[n(2)] String, #[n(3)] ByWire),
 }
 
 impl Question {
@@ -156,6 +165,8 @@ impl Question {
                 | Question::Mark(..)
                 | Question::Retention
                 | Question::NextToGo(..)
+                | Question::Known(..)
+                | Question::Verified(..)
         )
     }
 }
@@ -214,6 +225,9 @@ pub(crate) enum Answer {
     Retention(#[n(0)] Vec<KeptRow>),
     #[n(24)]
     NextToGo(#[n(0)] Option<WeekRow>),
+    /// What is known of a part of an import, or what a share brought.
+    #[n(25)]
+    Imported(#[n(0)] Option<ImportedRow>),
 }
 
 /// What became of one of several things.
@@ -295,5 +309,7 @@ mod tests {
         there_and_back(Question::Add(3, vec![row], ByWire::from(&by)));
         let part = PartRow { shard: 1, epoch: 2, first: 3, end: 4, holder: "a".into() };
         there_and_back(Question::Frames(part, 1 << 20));
+        there_and_back(Question::Share("old".into(), ByWire::from(&by)));
+        there_and_back(Question::Verified(3, "old".into(), "part 1".into(), ByWire::from(&by)));
     }
 }

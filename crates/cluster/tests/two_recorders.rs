@@ -24,8 +24,8 @@ use archive::{
     PvState, Record, Roster, Rules, Sink, Source, SourceError,
 };
 use cluster::{
-    Board, Claims, CopiesOfShards, Days, Follows, Held, Open, Pairs, Parts, Peers, Placement, Plan, SiteTokens, Whole,
-    global,
+    Board, Claims, CopiesOfShards, Days, Follows, Held, Open, Pairs, Parts, Peers, Placement, Plan, Share, SiteTokens,
+    Whole, global,
 };
 use query::{Before, Cut, LeftOut, Query, Request};
 use sample::{Alarm, Batch, Gap, GapCause, Sample, TimeRange, Timestamp, Value};
@@ -161,6 +161,10 @@ impl Peers for Nobody {
 
     fn source(&self, _: &str) -> Option<Arc<dyn Source>> {
         None
+    }
+
+    fn share(&self, _: &str, _: Vec<u8>) -> Result<Box<dyn Share>, SourceError> {
+        Err(SourceError::piece("nothing is taken"))
     }
 
     fn know(&self, _: &[(String, String)]) {}

@@ -7,7 +7,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
-use archive::{Carried, Cost, Extent, GapScope, SourceError, VALUE_BYTES_MAX};
+use archive::{Carried, Cost, Extent, GapScope, PvId, SourceError, VALUE_BYTES_MAX};
 use sample::{Batch, Gap, GapCause, Limits, Metadata, Severity, Shape, Summary, Timestamp, ValueType};
 
 use crate::{
@@ -42,8 +42,10 @@ pub(crate) enum Item {
     Header(String, String),
     Text(String),
     Flags(Vec<bool>),
-    /// An answer of the cluster, in its own bytes.
+    /// A question or an answer of the cluster, in its own bytes.
     Cluster(Vec<u8>),
+    /// What follows is of this PV.
+    Pv(PvId),
 }
 
 /// Who answers.
@@ -75,6 +77,7 @@ impl Item {
             Item::Text(_) => 13,
             Item::Flags(_) => 14,
             Item::Cluster(_) => 15,
+            Item::Pv(_) => 16,
         }
     }
 
@@ -144,6 +147,7 @@ impl Item {
                 flags.iter().for_each(|flag| out.byte((*flag).into()));
             }
             Item::Cluster(answer) => out.0.extend_from_slice(answer),
+            Item::Pv(pv) => out.uint(pv.0.into()),
         }
     }
 
@@ -177,6 +181,7 @@ impl Item {
             12 => Item::Header(text(&mut bytes)?, text(&mut bytes)?),
             13 => Item::Text(text(&mut bytes)?),
             14 => Item::Flags((0..bytes.count(1)?).map(|_| read_flag(&mut bytes)).collect::<Option<_>>()?),
+            16 => Item::Pv(PvId(bytes.uint()?.try_into().ok()?)),
             _ => return None,
         };
         bytes.is_empty().then_some(item)
@@ -330,6 +335,7 @@ mod tests {
             Item::Header("EGU".to_owned(), "mA".to_owned()),
             Item::Text("{}".to_owned()),
             Item::Flags(vec![true, false]),
+            Item::Pv(PvId(1 << 30)),
         ];
         for item in items {
             let frame = item.frame().expect("it is short");

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Cursor};
 
-use crate::{bytes_format::In, call::Call, frame::Item, http::Answer};
+use crate::{bytes_format::In, call::Call, frame::Item, http::Answer, share};
 
 /// Any bytes as a frame: no panic, and what could be read comes back when it is written.
 pub fn frame(data: &[u8]) {
@@ -40,4 +40,10 @@ pub fn answer(data: &[u8]) {
             return;
         }
     }
+}
+
+/// Any bytes as a share of an import: it ends with its name or an error.
+pub fn share(data: &[u8]) {
+    let last = share::pieces_of(data, 7).pop();
+    assert!(matches!(last, Some(Err(_) | Ok(archive::Sent::Part(_)))));
 }

@@ -1,4 +1,4 @@
-//! The little of HTTP/1.1 that a node needs to ask another: one POST, and an answer in chunks that are taken apart into frames while they
+//! The little of HTTP/1.1 that a node needs to ask another: one POST, whose body may come in chunks, and an answer in chunks that are taken apart into frames while they
 //! come. Whoever answers has proved to have the key; still no more is kept than the frame that is being read.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
@@ -26,6 +26,19 @@ pub(crate) fn request(call: &Call, host: &str) -> Vec<u8> {
         arguments.len()
     );
     [head.as_bytes(), &arguments].concat()
+}
+
+/// The head of a request whose body comes in chunks.
+pub(crate) fn head(name: &str, host: &str) -> Vec<u8> {
+    let head = format!(
+        "POST {ROOT}{name} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/octet-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    );
+    head.into_bytes()
+}
+
+/// A chunk of it; one of no bytes ends the body.
+pub(crate) fn chunk(bytes: &[u8]) -> Vec<u8> {
+    [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat()
 }
 
 /// An answer while it comes.

@@ -5,9 +5,10 @@
 //!   this node                                            another node
 //!   Remote: a Source ── call ──► POST /internal/v1/… ──► Listener ──► its own Source
 //!                    ◄── frames ──────────────────────
+//!   Share: of an import ── frames ──► POST /internal/v1/import ──► Listener ──► its own Intake, in a cluster
 //! ```
 //! Both ends prove to each other that they have the same key file (`key`), over TLS 1.3. `call` is what is asked, `frame` what comes back,
-//! `lots` which frames go together, `batch` how samples are written, `http` the little of HTTP that a client needs, `link` whether the other node
+//! `lots` which frames go together, `share` what one sends the other of an import, `batch` how samples are written, `http` the little of HTTP that a client needs, `link` whether the other node
 //! is there.
 
 #![deny(missing_docs)]
@@ -22,8 +23,10 @@ mod key;
 mod link;
 mod listener;
 mod lots;
+mod share;
 mod source;
 
 pub use key::{Key, KeyError, new_run};
 pub use listener::{Cluster, Listener, ListenerConfig, Offered};
+pub use share::Share;
 pub use source::{Remote, RemoteConfig};

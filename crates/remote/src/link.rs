@@ -28,8 +28,14 @@ const LOOKED_EACH: Duration = Duration::from_secs(1);
 const CONNECTED_WITHIN: Duration = Duration::from_secs(1);
 /// A node that works on an answer says so four times a second; one that is silent for so long is away.
 const SILENT_MAX: Duration = Duration::from_secs(3);
-/// So long it may say that it works on the next piece.
+/// So long it may say that it works on the next piece,
 const GETS_ON_WITHIN: Duration = Duration::from_secs(20);
+/// and on entering what it was sent of an import, which it writes, ships and commits meanwhile.
+const ENTERS_WITHIN: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 60 });
+/// So long it may take nothing of what it is sent: what it has is written to its disk meanwhile.
+const TAKES_WITHIN: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 20 });
+/// What is sent goes in chunks of about so many bytes.
+const CHUNK_BYTES: usize = 64 << 10;
 /// How long one reading waits before it is looked whether the node went away meanwhile.
 const LOOK_UP: Duration = Duration::from_millis(250);
 /// So many connections are kept for later.
@@ -123,6 +129,16 @@ impl Link {
         let mut connection = self.connect()?;
         let answer = connection.send(&http::request(call, &self.address), self)?;
         Ok(Items::new(self, connection, answer))
+    }
+
+    /// Begins to send it something of which nobody knows yet how much it is, by a connection of its own.
+    pub(crate) fn begin_sending(self: &Arc<Link>, name: &str) -> Result<Sending, SourceError> {
+        if let Some(trouble) = self.away() {
+            return Err(self.error(&trouble));
+        }
+        let mut connection = self.connect().map_err(|error| self.lost(&error))?;
+        connection.push(&http::head(name, &self.address), self).map_err(|error| self.lost(&error))?;
+        Ok(Sending { link: Arc::clone(self), connection, waiting: Vec::new(), count: 0 })
     }
 
     fn kept(&self) -> Option<Connection> {
@@ -259,6 +275,26 @@ impl Connection {
         Answer::begin(&mut |buffer| self.fill(buffer, link))
     }
 
+    /// Sends bytes while the node is there and takes some now and then.
+    fn push(&mut self, bytes: &[u8], link: &Link) -> io::Result<()> {
+        let (mut rest, mut begun) = (bytes, Instant::now());
+        let is_over = |begun: Instant| begun.elapsed() >= TAKES_WITHIN || !link.is_there.load(Relaxed);
+        while !rest.is_empty() {
+            match self.0.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(size) => (rest, begun) = (rest.get(size..).unwrap_or_default(), Instant::now()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted || is_late(&error) && !is_over(begun) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        loop {
+            match self.0.flush() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted || is_late(&error) && !is_over(begun) => {}
+                done => return done,
+            }
+        }
+    }
+
     fn fill(&mut self, buffer: &mut Vec<u8>, link: &Link) -> io::Result<usize> {
         let (before, begun) = (buffer.len(), Instant::now());
         // Where the looker asks, the node is away until it has answered.
@@ -284,6 +320,46 @@ fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
+/// What is sent to the node piece by piece, before it answers. Dropped before its end it is nothing.
+pub(crate) struct Sending {
+    link: Arc<Link>,
+    connection: Connection,
+    /// Frames that are not sent yet.
+    waiting: Vec<u8>,
+    count: u64,
+}
+
+impl Sending {
+    /// Sends a piece; an error if it is too long.
+    pub(crate) fn give(&mut self, item: &Item) -> Result<(), SourceError> {
+        let frame = item.frame().ok_or_else(|| self.link.error("a sample is too large to be sent to it"))?;
+        self.count += 1;
+        self.waiting.extend_from_slice(&frame);
+        if self.waiting.len() >= CHUNK_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), SourceError> {
+        let chunk = http::chunk(&std::mem::take(&mut self.waiting));
+        // The looker alone says whether the node is away: one whose disk is slow still answers others.
+        self.connection.push(&chunk, &self.link).map_err(|error| self.link.error(&sentence(&error)))
+    }
+
+    /// Says that this was all.
+    pub(crate) fn end(&mut self) -> Result<(), SourceError> {
+        let end = Item::End(self.count).frame().unwrap_or_default();
+        self.waiting.extend_from_slice(&end);
+        self.flush()?;
+        self.flush() // a chunk of no bytes
+    }
+
+    /// The answer, behind the end.
+    pub(crate) fn answer(mut self) -> Result<Items, SourceError> {
+        let answer = Answer::begin(&mut |buffer| self.connection.fill(buffer, &self.link));
+        let answer = answer.map_err(|error| self.link.error(&sentence(&error)))?;
+        Ok(Items { gets_on_within: ENTERS_WITHIN, ..Items::new(&self.link, self.connection, answer) })
+    }
+}
+
 /// The pieces of an answer. Behind an error that costs more than a piece there is nothing.
 pub(crate) struct Items {
     link: Arc<Link>,
@@ -291,11 +367,12 @@ pub(crate) struct Items {
     connection: Option<Connection>,
     answer: Answer,
     count: u64,
+    gets_on_within: Duration,
 }
 
 impl Items {
     fn new(link: &Arc<Link>, connection: Connection, answer: Answer) -> Items {
-        Items { link: Arc::clone(link), connection: Some(connection), answer, count: 0 }
+        Items { link: Arc::clone(link), connection: Some(connection), answer, count: 0, gets_on_within: GETS_ON_WITHIN }
     }
 
     /// The next piece; none at the end. An error if the node does not get on; what it tells of its own troubles is a piece.
@@ -305,7 +382,7 @@ impl Items {
             let Some(connection) = &mut self.connection else { return Ok(None) };
             let mut fill = |buffer: &mut Vec<u8>| connection.fill(buffer, &link);
             match self.answer.next(&mut fill)? {
-                Item::Alive if begun.elapsed() > GETS_ON_WITHIN => return Err(io::ErrorKind::TimedOut.into()),
+                Item::Alive if begun.elapsed() > self.gets_on_within => return Err(io::ErrorKind::TimedOut.into()),
                 Item::Alive => {}
                 Item::End(count) if count != self.count => {
                     return Err(io::Error::other(format!("{} of {count} pieces of its answer came", self.count)));

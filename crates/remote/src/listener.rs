@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use archive::{Cost, Directory, GapScope, Key as PvKey, Named, PvId, Source, SourceError};
+use archive::{Cost, Directory, GapScope, Key as PvKey, Named, PvId, Sent, Source, SourceError};
 use hyper::{
     Method, Request, Response, StatusCode,
     body::{Body, Incoming},
@@ -36,6 +36,7 @@ use crate::{
     frame::{Hello, Item},
     key::Key,
     lots::{Frames, Gone, Lot, Sender},
+    share,
 };
 
 /// So many answers are made at a time, and so long one waits for its turn.
@@ -52,7 +53,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// That somebody came without the key is logged at most so often.
 const TOLD_EACH: Duration = Duration::from_secs(60);
 /// Longer batches are cut into their rows, as a frame has room for one large sample.
-const BATCH_BYTES_MAX: usize = 8 << 20;
+pub(crate) const BATCH_BYTES_MAX: usize = 8 << 20;
 
 /// Where nodes are answered, and by which key.
 #[derive(Clone, Debug)]
@@ -85,6 +86,10 @@ pub trait Cluster: Send + Sync {
 
     /// Answers a question in the cluster's own bytes, or says why not. It may wait for disks and for the shared store.
     fn answer(&self, question: &[u8]) -> Result<Vec<u8>, String>;
+
+    /// Takes the share of an import that comes behind a question, and answers when it is entered, or says why it is not. Nothing of it counts
+    /// unless its last piece is the name of the part.
+    fn take(&self, question: &[u8], pieces: &mut dyn Iterator<Item = Result<Sent, String>>) -> Result<Vec<u8>, String>;
 }
 
 /// The listener while it runs. Dropping it breaks all answers off.
@@ -106,6 +111,7 @@ struct Node {
     run: u64,
     program: String,
     turns: Arc<Semaphore>,
+    shares: Arc<Semaphore>,
     told: Mutex<Option<Instant>>,
 }
 
@@ -120,7 +126,8 @@ impl Listener {
         let listener = TcpListener::from_std(listener).map_err(cannot)?;
         let address = listener.local_addr()?;
         let turns = Arc::new(Semaphore::new(ANSWERS_MAX));
-        let node = Arc::new(Node { offered, run, program, turns, told: Mutex::default() });
+        let shares = Arc::new(Semaphore::new(share::SHARES_MAX));
+        let node = Arc::new(Node { offered, run, program, turns, shares, told: Mutex::default() });
         let task = tokio::spawn(accept(listener, TlsAcceptor::from(Arc::clone(&key.server)), node));
         Ok(Listener { address, task })
     }
@@ -334,6 +341,10 @@ async fn answer(node: &Arc<Node>, request: Request<Incoming>) -> Response<Frames
     let Some(name) = request.uri().path().strip_prefix(ROOT).map(str::to_owned) else {
         return refuse(StatusCode::NOT_FOUND);
     };
+    if let (share::NAME, Some(cluster)) = (name.as_str(), &node.offered.cluster) {
+        let taken = share::take(Arc::clone(cluster), Arc::clone(&node.shares), request.into_body()).await;
+        return taken.map_or_else(|| refuse(StatusCode::BAD_REQUEST), Response::new);
+    }
     let call = match timeout(ARRIVES_WITHIN, arguments(request.into_body())).await {
         Ok(Some(arguments)) => Call::read(&name, &arguments),
         Ok(None) | Err(_) => return refuse(StatusCode::BAD_REQUEST),

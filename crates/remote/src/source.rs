@@ -13,6 +13,7 @@ use crate::{
     frame::Item,
     key::Key,
     link::{Items, Link, Looker},
+    share::{self, Share},
 };
 
 /// Another node, and what it is asked for.
@@ -64,6 +65,11 @@ impl Remote {
             }
         }
         answer.ok_or_else(|| self.nonsense())
+    }
+
+    /// Begins to send it its share of an import, behind a question of the cluster.
+    pub fn begin_share(&self, question: Vec<u8>) -> Result<Share, SourceError> {
+        Share::begin(self.link.begin_sending(share::NAME)?, &self.name, question)
     }
 
     fn is_asked_for(&self, key: PvKey<'_>) -> bool {
@@ -131,7 +137,7 @@ impl Remote {
     }
 }
 
-fn nonsense(name: &str) -> SourceError {
+pub(crate) fn nonsense(name: &str) -> SourceError {
     SourceError {
         cost: archive::Cost::UntilBack,
         message: format!("{name} answered something else than what it was asked"),

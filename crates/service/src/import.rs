@@ -1,10 +1,11 @@
 //! Imports: samples of the past, part by part. A part that is known by its name is not taken again, and none of a part counts if a row
 //! of it is refused. What many PVs bring is read back from the store and compared sample by sample.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use archive::{
-    AddRequest, DataFate, FieldName, GapScope, ImportedPart, Intake, PvEntry, PvId, PvName, PvState, Record, Right,
+    AddRequest, DataFate, DirectoryError, Fault, FieldName, GapScope, ImportedPart, Intake, NotTaken, PvEntry, PvId,
+    PvName, PvState, Record, Right,
 };
 use query::{Before, Request};
 use sample::{Batch, Metadata, Sample, TimeRange, Timestamp};
@@ -12,13 +13,15 @@ use sample::{Batch, Metadata, Sample, TimeRange, Timestamp};
 use crate::{
     ask::Ask,
     clock::now,
-    refusal::{Code, Refusal, shortened},
+    refusal::{Code, Refusal, Untaken, first_few, shortened},
 };
 
 /// An import hands over up to this many rows of one PV together,
 const GATHERED_ROWS: usize = 1024;
 /// and a row with more bytes than this alone.
 const GATHERED_BYTES: usize = 1024;
+/// A refusal names at most this many PVs in its sentence.
+const NAMED_MAX: usize = 5;
 /// What a sample takes besides its value while it is compared.
 const SAMPLE_BYTES: usize = 128;
 
@@ -165,6 +168,11 @@ impl Import {
         entry: &PvEntry,
         rows: impl Iterator<Item = Result<Sample, RefusedRow>>,
     ) -> Result<ImportedPart, Refusal> {
+        if let Some(NotTaken { why, .. }) = self.import.not_taken(&[entry.id]).pop() {
+            let mut untaken = Untaken { pv: entry.name.to_string(), samples: 0, times: None };
+            rows.flatten().for_each(|sample| count(&mut untaken, sample.time));
+            return Err(untaken_now(why, vec![untaken]));
+        }
         let mut gathered: Option<Batch> = None;
         for row in rows {
             let one = Batch::of(&row?);
@@ -191,6 +199,7 @@ impl Import {
     /// Takes what many PVs bring. Those that are not in the list yet are entered, paused, and so are fields that come with them.
     pub fn take<B: Brought>(mut self, mut brought: Vec<B>) -> Result<Taken, Refusal> {
         let (mut pvs, names_refused) = self.enter_pvs(&brought)?;
+        self.needs_takers(&brought, &pvs)?;
         let fields = self.enter_fields(&brought, &mut pvs)?;
         brought.extend(fields);
         for of in &brought {
@@ -238,9 +247,29 @@ impl Import {
             }
         }
         refused.dedup();
-        self.ask.enter_paused(names.values().cloned().collect())?;
+        if let Err(refusal) = self.ask.enter_paused(names.values().cloned().collect()) {
+            let is_new = |name: &str| names.contains_key(name) && self.ask.find(name).is_none();
+            return Err(refusal.not_taken(untaken_of(brought, is_new)));
+        }
         let found = names.into_keys().map(|name| Ok((name.clone(), self.entered(&name)?)));
         Ok((found.collect::<Result<_, Refusal>>()?, refused))
+    }
+
+    /// An error that says which PVs of the part nobody takes at present, and how many samples of each; nothing of the part is taken then.
+    fn needs_takers<B: Brought>(&mut self, brought: &[B], pvs: &HashMap<String, PvId>) -> Result<(), Refusal> {
+        for (name, pv) in pvs {
+            self.ask.needs(Right::Operate, *pv).map_err(|refusal| refusal.within(name))?;
+        }
+        let wanted: Vec<PvId> = brought.iter().filter_map(|of| pvs.get(of.name())).copied().collect();
+        let mut lacking = self.import.not_taken(&wanted);
+        // What no waiting helps with is told first.
+        lacking.sort_by_key(|of| of.why.fault == Fault::NotNow);
+        let pvs_lacking: HashSet<PvId> = lacking.iter().flat_map(|of| of.pvs.iter().copied()).collect();
+        let is_lacking = |name: &str| pvs.get(name).is_some_and(|pv| pvs_lacking.contains(pv));
+        match lacking.into_iter().next() {
+            Some(first) => Err(untaken_now(first.why, untaken_of(brought, is_lacking))),
+            None => Ok(()),
+        }
     }
 
     /// The number of a PV that was entered just now. A list may be behind, as that of a shard which another node of a cluster has: what the
@@ -326,6 +355,32 @@ impl Import {
         }
         Ok(compared)
     }
+}
+
+/// What a part has of the PVs that are meant, by name.
+fn untaken_of<B: Brought>(brought: &[B], is_meant: impl Fn(&str) -> bool) -> Vec<Untaken> {
+    let mut untaken: BTreeMap<&str, Untaken> = BTreeMap::new();
+    for of in brought.iter().filter(|of| is_meant(of.name())) {
+        let row = Untaken { pv: of.name().to_owned(), samples: 0, times: None };
+        let row = untaken.entry(of.name()).or_insert(row);
+        of.batches().iter().flat_map(Batch::times).for_each(|time| count(row, *time));
+    }
+    untaken.into_values().collect()
+}
+
+fn count(untaken: &mut Untaken, time: Timestamp) {
+    untaken.samples += 1;
+    let (first, last) = untaken.times.unwrap_or((time, time));
+    untaken.times = Some((first.min(time), last.max(time)));
+}
+
+/// That nothing of a part is taken, for want of whoever takes these.
+fn untaken_now(why: DirectoryError, untaken: Vec<Untaken>) -> Refusal {
+    let one = |of: &Untaken| format!("{} ({})", of.pv, of.samples);
+    let named = first_few(untaken.iter().map(one), NAMED_MAX, ", ");
+    let DirectoryError { fault, message } = why;
+    let message = format!("{message}; nothing of this part is entered, which has samples of {named} that wait for it");
+    Refusal::from(DirectoryError { fault, message }).not_taken(untaken)
 }
 
 fn next(time: Timestamp) -> Timestamp {

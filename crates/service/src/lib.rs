@@ -84,7 +84,7 @@ pub use policies::{GroupRow, PolicyReach, RulesPlan};
 pub use policy_source::{FileRules, PolicySource};
 pub use proof::{Counter, Proof};
 pub use pvs::{Details, PvPage, PvRow, PvsWanted};
-pub use refusal::{Code, Refusal, first_few, shortened};
+pub use refusal::{Code, Refusal, Untaken, first_few, shortened};
 pub use removals::{Carry, DeletedRange, EveryName, Removal, Restoration, Switched};
 pub use reports::{
     ChangedRow, ConsumedRow, DisconnectedRow, DroppedRow, EventRateRow, LostConnectionsRow, NamedRow, SilentRow,

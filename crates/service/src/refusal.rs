@@ -3,7 +3,7 @@
 use std::fmt;
 
 use archive::{Cost, DirectoryError, Fault, NameError, SourceError};
-use sample::TimeError;
+use sample::{TimeError, Timestamp};
 
 /// What kind of refusal; the names are part of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,12 +77,29 @@ pub struct Refusal {
     code: Code,
     message: String,
     hint: Option<String>,
+    untaken: Vec<Untaken>,
+}
+
+/// What a part of an import has of a PV, of which nothing is taken at present.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Untaken {
+    /// The name of the PV.
+    pub pv: String,
+    /// How many samples.
+    pub samples: usize,
+    /// The times of the first and the last of them.
+    pub times: Option<(Timestamp, Timestamp)>,
 }
 
 impl Refusal {
     /// Of a kind, with a sentence.
     pub fn new(code: Code, message: impl Into<String>) -> Refusal {
-        Refusal { code, message: message.into(), hint: None }
+        Refusal { code, message: message.into(), hint: None, untaken: Vec::new() }
+    }
+
+    /// A part of an import is not taken, for want of whoever takes these.
+    pub(crate) fn not_taken(self, untaken: Vec<Untaken>) -> Refusal {
+        Refusal { untaken, ..self }
     }
 
     /// With what to do instead.
@@ -113,6 +130,11 @@ impl Refusal {
     /// What to do instead, if that is known.
     pub fn what_to_do(&self) -> Option<&str> {
         self.hint.as_deref()
+    }
+
+    /// Where it is a part of an import that is not taken: whose samples are waited for.
+    pub fn untaken(&self) -> &[Untaken] {
+        &self.untaken
     }
 
     /// The message alone, for answers that have their own form.

@@ -201,6 +201,10 @@ impl Intake for Import {
         Ok(Import::append(self, records)?)
     }
 
+    fn write_out(&mut self) -> Result<(), DirectoryError> {
+        Ok(Import::write_out(self)?)
+    }
+
     fn finish_part(&mut self, part: &str) -> Result<ImportedPart, DirectoryError> {
         Ok(Import::finish_part(self, part)?)
     }

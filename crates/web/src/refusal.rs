@@ -4,7 +4,8 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use serde_json::json;
+use serde_json::{Value, json};
+use service::Untaken;
 
 pub(crate) use service::{Code, Refusal, first_few, shortened};
 
@@ -38,7 +39,11 @@ pub(crate) fn refused_with(status: StatusCode, refusal: Refusal) -> Response {
     if refusal.code() == Code::Internal {
         tracing::error!("a request failed: {}", refusal.message());
     }
-    let mut response = told(status, refusal.code().name(), refusal.message(), refusal.what_to_do());
+    let mut error = error(refusal.code().name(), refusal.message(), refusal.what_to_do());
+    if !refusal.untaken().is_empty() {
+        error["not_taken"] = refusal.untaken().iter().map(untaken).collect();
+    }
+    let mut response = answer(status, &error);
     if refusal.code() == Code::Busy {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
@@ -47,10 +52,24 @@ pub(crate) fn refused_with(status: StatusCode, refusal: Refusal) -> Response {
 
 /// What every refusal says: by which name programs know it, what was wrong, and what to do instead.
 pub(crate) fn told(status: StatusCode, code: &str, message: &str, hint: Option<&str>) -> Response {
+    answer(status, &error(code, message, hint))
+}
+
+fn error(code: &str, message: &str, hint: Option<&str>) -> Value {
     let mut error = json!({ "code": code, "message": message });
     if let Some(hint) = hint {
         error["hint"] = hint.into();
     }
+    error
+}
+
+/// What waits of a PV, where a part of an import is not taken.
+fn untaken(of: &Untaken) -> Value {
+    let (first, last) = of.times.map(|(first, last)| (first.to_string(), last.to_string())).unzip();
+    json!({ "pv": of.pv, "samples": of.samples, "first": first, "last": last })
+}
+
+fn answer(status: StatusCode, error: &Value) -> Response {
     let body = json!({ "error": error }).to_string();
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }

@@ -1,6 +1,6 @@
-//! Where a copy stands, and frames of epochs that have ended, as nodes write them.
+//! Where a copy stands, frames of epochs that have ended, and what parts of imports brought, as nodes write them.
 
-use archive::{Mark, PvId};
+use archive::{ImportedPart, Mark, PvId};
 use minicbor::{Decode, Encode};
 use sample::Timestamp;
 
@@ -65,4 +65,32 @@ pub(crate) struct FramesRow {
 
 pub(crate) fn locals(numbers: &[u32]) -> Vec<PvId> {
     numbers.iter().map(|number| PvId(*number)).collect()
+}
+
+/// What a part of an import brought.
+#[derive(Debug, PartialEq, Encode, Decode)]
+#[cbor(map)]
+pub(crate) struct ImportedRow {
+    #[n(0)]
+    samples: u64,
+    #[n(1)]
+    bytes: u64,
+    #[n(2)]
+    gaps: u64,
+    #[n(3)]
+    metadata: u64,
+}
+
+impl From<&ImportedPart> for ImportedRow {
+    fn from(part: &ImportedPart) -> ImportedRow {
+        let ImportedPart { samples, bytes, gaps, metadata } = *part;
+        ImportedRow { samples, bytes, gaps, metadata }
+    }
+}
+
+impl ImportedRow {
+    pub(crate) fn part(&self) -> ImportedPart {
+        let ImportedRow { samples, bytes, gaps, metadata } = *self;
+        ImportedPart { samples, bytes, gaps, metadata }
+    }
 }

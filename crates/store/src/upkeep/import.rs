@@ -127,6 +127,11 @@ impl Import {
         if self.gathered_bytes >= GATHER_BYTES_MAX { self.write() } else { Ok(()) }
     }
 
+    /// Writes what was gathered so far, which is not entered by that.
+    pub fn write_out(&mut self) -> Result<(), Error> {
+        self.write()
+    }
+
     /// Enters what was appended since the last part: all of it is there and durable when this returns, or nothing.
     pub fn finish_part(&mut self, part: &str) -> Result<ImportedPart, Error> {
         self.enter(part, Proof::None)
