@@ -265,7 +265,7 @@ impl Looked {
         Ok(self.meant.iter().map(each).collect())
     }
 
-    /// The PV whose turn is the so-manieth.
+    /// The PV whose turn is in that place.
     #[inline(always)]
     fn turn<'l>(&'l self, names: &'l Names, chunk: usize, place: usize) -> Option<Turn<'l>> {
         let Meant { row, brief } = *self.meant.get(place)?;
