@@ -64,7 +64,7 @@ cluster-faults: setup with-clusters ## three nodes on three of Cassandra while t
 	PVARK_FAULT_MINUTES=$(or $(MINUTES),60) tools/apart.sh tools/cassandra.sh with 3 $(PYTEST) -s tests/system/test_cluster_faults.py
 
 cluster-older: setup with-clusters ## three nodes of which some run the program of an earlier revision, REV=…, built for it (moto; twelve minutes)
-	PVARK_OLDER=$$(tools/older.sh $(REV)) $(PYTEST) tests/system/test_cluster_older.py
+	older=$$(tools/older.sh $(REV)) && PVARK_OLDER=$$older $(PYTEST) tests/system/test_cluster_older.py
 
 ui: .make/node ## the page with invented data, to look at while working on it
 	cd ui && npm run build && npm run serve
