@@ -81,7 +81,7 @@ pub(crate) fn put_text(out: &mut Vec<u8>, value: &str) {
 #[cold]
 fn put_escaped(out: &mut Vec<u8>, text: &str) {
     let quoted = serde_json::to_string(text).expect("a text can be written as JSON into memory");
-    out.extend_from_slice(quoted[1..quoted.len() - 1].as_bytes());
+    out.extend_from_slice(&quoted.as_bytes()[1..quoted.len() - 1]);
 }
 
 /// Whether a text needs no escapes. Eight bytes are looked at together, the last of which overlap: names have twenty to sixty.
