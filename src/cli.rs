@@ -77,8 +77,9 @@ impl Cli {
 
 /// What a command, or one below it, has as `--server`.
 fn server_of(typed: &ArgMatches) -> Option<String> {
-    let own = typed.try_get_one::<String>("url").ok().flatten();
-    own.cloned().or_else(|| server_of(typed.subcommand()?.1))
+    // `import` has one, and so have the commands below it, to which it is given.
+    let below = typed.subcommand().and_then(|(_, typed)| server_of(typed));
+    below.or_else(|| typed.try_get_one::<String>("url").ok().flatten().cloned())
 }
 
 #[derive(Debug, Subcommand)]
@@ -171,4 +172,22 @@ pub(crate) enum Command {
     Capacity(Capacity),
     /// Start a real EPICS IOC with a hundred lively PVs and archive them
     Demo(Demo),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_asked_is_said_behind_the_last_of_the_commands() {
+        let server = |typed: &[&str]| {
+            let typed = Cli::command().try_get_matches_from(typed);
+            server_of(&typed.unwrap_or_else(|error| panic!("{error}")))
+        };
+        let url = "http://archiver:1";
+        let appliance = ["pvark", "import", "archiver-appliance", "/old", "--server", url];
+        assert_eq!(server(&appliance).as_deref(), Some(url));
+        assert_eq!(server(&["pvark", "list", "--server", url]).as_deref(), Some(url));
+        assert_eq!(server(&["pvark", "import", "--pv", "A", "--server", url, "samples.csv"]).as_deref(), Some(url));
+    }
 }
