@@ -141,7 +141,7 @@ impl World {
     fn new() -> World {
         let folder = tempfile::tempdir().unwrap();
         let (nodes, shared) = (Arc::new(Nodes::default()), Arc::<Memory>::default());
-        let mut world = World { nodes: nodes.clone(), boards: Vec::new(), stores: Vec::new(), folder: folder };
+        let mut world = World { nodes: nodes.clone(), boards: Vec::new(), stores: Vec::new(), folder };
         for node in NODES {
             let board = board_among(node, vec![NoList, NoList, NoList], Arc::new(Ways(nodes.clone())), &shared);
             let beat =
@@ -231,12 +231,12 @@ fn open(store: &Store) -> Arc<Open> {
 
 #[test]
 fn a_part_goes_to_whoever_has_its_shards_and_every_node_knows_it_then() {
-    for node in 0..NODES.len() {
+    for (node, name) in NODES.iter().enumerate() {
         let world = World::new();
-        assert_eq!(world.import(node).unwrap().samples, 2 * SAMPLES as u64, "through {}", NODES[node]);
+        assert_eq!(world.import(node).unwrap().samples, 2 * SAMPLES as u64, "through {name}");
         assert!(world.has_all());
-        for again in 0..NODES.len() {
-            assert_eq!(world.import(again).unwrap().samples, 0, "{} knows it", NODES[again]);
+        for (again, name) in NODES.iter().enumerate() {
+            assert_eq!(world.import(again).unwrap().samples, 0, "{name} knows it");
         }
         assert!(world.has_all());
         for store in &world.stores {
