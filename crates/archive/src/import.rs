@@ -29,7 +29,7 @@ pub struct NotTaken {
 pub enum Sent {
     /// Something of a PV, which has the number of the whole cluster.
     Record(PvId, Record),
-    /// That was all of it, and the part is called so.
+    /// The end of the part, with its name.
     Part(String),
 }
 

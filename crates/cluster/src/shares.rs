@@ -13,7 +13,7 @@ use crate::{
     orders::not_now,
 };
 
-/// What has come of a share is written out when it takes so much memory, of however many shards it is.
+/// A share is written out when what has come of it takes so much memory, all its shards together.
 const GATHERED_BYTES_MAX: usize = if cfg!(test) { 1 << 10 } else { 16 << 20 };
 
 /// A share under way. Each shard has an import of its own, and nothing of any is entered before the end.

@@ -28,11 +28,11 @@ const LOOKED_EACH: Duration = Duration::from_secs(1);
 const CONNECTED_WITHIN: Duration = Duration::from_secs(1);
 /// A node that works on an answer says so four times a second; one that is silent for so long is away.
 const SILENT_MAX: Duration = Duration::from_secs(3);
-/// So long it may say that it works on the next piece,
+/// The longest that it may say that it works on the next piece,
 const GETS_ON_WITHIN: Duration = Duration::from_secs(20);
 /// and on entering what it was sent of an import, which it writes, ships and commits meanwhile.
 const ENTERS_WITHIN: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 60 });
-/// So long it may take nothing of what it is sent: what it has is written to its disk meanwhile.
+/// The longest that it may take nothing of what it is sent, while it writes to its disk what it has.
 const TAKES_WITHIN: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 20 });
 /// What is sent goes in chunks of about so many bytes.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -320,7 +320,7 @@ fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
-/// What is sent to the node piece by piece, before it answers. Dropped before its end it is nothing.
+/// A message that goes to the node piece by piece, before it answers. If it is dropped before its end, the node takes nothing of it.
 pub(crate) struct Sending {
     link: Arc<Link>,
     connection: Connection,

@@ -31,12 +31,12 @@ use crate::{
 
 /// The last part of the URL.
 pub(crate) const NAME: &str = "import";
-/// So many shares are taken at a time, apart from all answers, and so long one waits for its turn.
+/// A node takes at most so many shares at a time, apart from all answers; another one waits so long for its turn.
 pub(crate) const SHARES_MAX: usize = 4;
 const TURN_WITHIN: Duration = Duration::from_secs(2);
 /// A node that sends nothing of a share for so long has gone. It may be sending other shares meanwhile, to nodes whose disks are slow.
 const COMES_WITHIN: Duration = Duration::from_secs(120);
-/// So many chunks of a body wait.
+/// At most so many chunks of a body wait.
 const CHUNKS_MAX: usize = 4;
 
 /// What is sent to another node of an import. Dropped before its answer was asked for, nothing of it counts.

@@ -50,7 +50,7 @@ impl Rights {
         self.or_by(Each(by_name))
     }
 
-    /// The same of who can say it of many names together.
+    /// The same, where whoever says it can say it of many names together.
     #[must_use]
     pub fn or_by(self, by_name: impl ByName + 'static) -> Rights {
         Rights { by_name: Some(Arc::new(by_name)), ..self }

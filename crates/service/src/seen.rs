@@ -176,7 +176,7 @@ impl<I: Fn(&Outline, Option<&Brief>) -> bool> Turns<I> {
 /// A neighbourhood, and what was learnt of its PVs.
 #[derive(Default)]
 struct Looked {
-    /// Of each name, none where its PV is not told of by it.
+    /// The outline of each name's PV; none where the list does not tell of the PV by this name.
     outlines: Vec<Option<Outline>>,
     /// The PVs of aliases that are told, by their rows.
     owners: Vec<(u16, PvName)>,
@@ -247,7 +247,7 @@ impl Looked {
         }
     }
 
-    /// What is asked of those that are meant, and known; true of the others.
+    /// Asks about those that are meant and known; the answer is true for the others.
     fn asked(
         &self,
         rows: &[Named],
