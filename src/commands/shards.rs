@@ -67,7 +67,9 @@ pub(crate) fn check(config: &Path) -> Result<(), Failure> {
         print_line(&format!("         and {} more", sum.orphans.len() - ORPHANS_TOLD))?;
     }
     if !sum.orphans.is_empty() {
-        print_line("No journal names the orphans: nodes that were stopped have left them, and they cost room only.")?;
+        print_line(
+            "No journal names the orphans: nodes that were stopped have left them, or a merge of the last minutes. They cost room only.",
+        )?;
     }
     if sum.problems.is_empty() {
         return Ok(print_line("every checksum is right")?);

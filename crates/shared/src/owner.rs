@@ -55,6 +55,8 @@ pub struct Settings {
     pub changes_per_checkpoint: u64,
     /// or after so many rows: a taker reads no more of them than that.
     pub rows_per_checkpoint: u64,
+    /// A segment of an epoch before that was merged stays so long: an answer that the owner before has begun may still read it.
+    pub keep_merged: Duration,
 }
 
 impl Default for Settings {
@@ -66,6 +68,7 @@ impl Default for Settings {
             commit_every: Duration::from_secs(1),
             changes_per_checkpoint: 1000,
             rows_per_checkpoint: 10_000,
+            keep_merged: Duration::from_secs(600),
         }
     }
 }
@@ -77,6 +80,10 @@ pub trait Local {
     fn log(&self, from: u64, max: usize) -> io::Result<Option<LogRun>>;
     /// A segment. Under one key there are never other bytes, however often it is asked for.
     fn segment(&self, key: &str) -> io::Result<Box<dyn Read + '_>>;
+    /// Whether somebody here still reads an object, by its key within the shard, though the journal names it no more.
+    fn is_read(&self, _key: &str) -> bool {
+        false
+    }
 }
 
 /// A stretch of a file of the log.
@@ -131,6 +138,13 @@ struct RowInDoubt {
     after: Option<Image>,
 }
 
+/// A segment of an epoch before that no row names any more.
+struct Merged {
+    object: Object,
+    /// When that was seen first.
+    since: Option<Duration>,
+}
+
 /// The owner of a shard in one epoch.
 pub struct Owner {
     // fixed from the seal on
@@ -155,6 +169,7 @@ pub struct Owner {
     progress: Progress,
     committed_at: Option<Duration>,
     passed: Vec<Object>,
+    merged: Vec<Merged>,
     /// Why a transaction can never be journalled; all behind it would be without it.
     refused: Option<String>,
 }
@@ -195,6 +210,7 @@ impl Owner {
             progress: Progress::default(),
             committed_at: None,
             passed: Vec::new(),
+            merged: Vec::new(),
             refused: None,
         }
     }
@@ -309,6 +325,7 @@ impl Owner {
         }
         self.ship_log(now, local)?;
         self.remove_passed();
+        self.remove_merged(now, local);
         Ok(())
     }
 
@@ -476,7 +493,12 @@ impl Owner {
                 let runs = image.positions().get(epoch).into_iter().flat_map(|position| &position.runs);
                 objects.extend(runs.filter(|run| run.frames.end <= *end).map(|run| run.object.clone()));
             }
-            objects.extend(change.removed.iter().filter_map(|key| image.segments().get(key).cloned()));
+            let is_own = |of: &Object| keys::segment_of(&of.key).is_some_and(|(epoch, _)| epoch == self.epoch);
+            let segments = change.removed.iter().filter_map(|key| image.segments().get(key).cloned());
+            let (own, before): (Vec<_>, Vec<_>) = segments.partition(is_own);
+            objects.extend(own);
+            let before = before.into_iter().map(|object| Merged { object, since: None });
+            self.merged.extend(before.take(PASSED.saturating_sub(self.merged.len())));
         }
         objects.truncate(PASSED.saturating_sub(self.passed.len()));
         self.passed.append(&mut objects);
@@ -490,6 +512,18 @@ impl Owner {
             }
             self.passed.pop();
         }
+    }
+
+    /// Removes segments of epochs before that nobody reads any more, neither here nor, after a while, where they were written.
+    fn remove_merged(&mut self, now: Duration, local: &dyn Local) {
+        let Owner { merged, shared, shard, settings, .. } = self;
+        let mut answers = true;
+        merged.retain_mut(|of| {
+            let since = *of.since.get_or_insert(now);
+            let is_due = now.saturating_sub(since) >= settings.keep_merged && !local.is_read(&of.object.key);
+            answers = answers && (!is_due || pieces::remove(&**shared, shard, &of.object).is_ok());
+            !(is_due && answers)
+        });
     }
 }
 

@@ -163,6 +163,50 @@ fn log_that_is_in_segments_and_segments_that_were_merged_are_removed_behind_the_
 }
 
 #[test]
+fn a_segment_of_an_epoch_before_that_was_merged_stays_for_answers_that_read_it() {
+    struct Reading {
+        is_on: std::cell::Cell<bool>,
+    }
+    impl Local for Reading {
+        fn log(&self, _: u64, _: usize) -> io::Result<Option<LogRun>> {
+            Ok(None)
+        }
+
+        fn segment(&self, key: &str) -> io::Result<Box<dyn Read + '_>> {
+            Ok(Box::new(io::Cursor::new(key.as_bytes().to_vec())))
+        }
+
+        fn is_read(&self, key: &str) -> bool {
+            self.is_on.get() && key == "seg/0000000000000001/a.seg"
+        }
+    }
+    let (cluster, local) = (Cluster::new(), Reading { is_on: true.into() });
+    let (mut first, _) = cluster.owner(Settings::default());
+    first.read_image(&mut ()).unwrap();
+    first.change(Plan { segments: vec!["a.seg".into(), "b.seg".into()], ..Plan::default() });
+    first.advance(SECOND, &local).unwrap();
+
+    let (mut second, link) = cluster.owner(Settings::default());
+    second.read_image(&mut ()).unwrap();
+    let removed = second.image().unwrap().segments().keys().cloned().collect();
+    second.change(Plan { segments: vec!["ab.seg".into()], removed, ..Plan::default() });
+    second.advance(SECOND, &local).unwrap();
+    assert_eq!(cluster.keys("seg").len(), 3, "whoever owned the shard before may read them");
+    second.advance(600 * SECOND, &local).unwrap();
+    assert_eq!(cluster.keys("seg").len(), 3);
+    link.cut(1000);
+    second.advance(601 * SECOND, &local).unwrap();
+    assert_eq!(cluster.keys("seg").len(), 3, "no answer came");
+    link.set(FaultRates::default());
+    second.advance(602 * SECOND, &local).unwrap();
+    let ours = "3.a/seg/0000000000000002/ab.seg/000000";
+    assert_eq!(cluster.keys("seg"), ["3.a/seg/0000000000000001/a.seg/000000", ours], "one is read here");
+    local.is_on.set(false);
+    second.advance(603 * SECOND, &local).unwrap();
+    assert_eq!(cluster.keys("seg"), [ours]);
+}
+
+#[test]
 fn orphans_of_older_epochs_go_after_a_day_and_all_else_stays() {
     let cluster = Cluster::new();
     let (mut first, link) = cluster.owner(Settings::default());

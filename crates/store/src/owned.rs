@@ -27,7 +27,7 @@ use archive::{ShardLag, Watermark};
 use sample::Timestamp;
 use shared::{Epoch, Image, Object, Owner, OwnerStanding, Shard, Shared};
 
-use self::far::{Far, NearSegment};
+use self::far::{Far, InUse, NearSegment};
 pub use self::frames::LogFrames;
 use crate::{
     disk::{Disk, Objects},
@@ -125,6 +125,7 @@ pub(crate) struct Owned {
     /// How many samples were appended up to a frame of the own log.
     pub(crate) marks: Mutex<BTreeMap<u64, u64>>,
     pub(crate) leaving: Arc<Mutex<Vec<(u64, Leaving)>>>,
+    in_use: InUse,
     pub(crate) trouble: Mutex<Option<String>>,
     pub(crate) detached: Mutex<Option<Silence>>,
     pub(crate) replaying: Mutex<()>,
@@ -163,6 +164,7 @@ impl Owned {
             shared,
             shipping,
             opened,
+            in_use: Arc::new(Mutex::new(far.values().map(|object| object.key.clone()).collect())),
             far,
             outbox,
             reserved,
@@ -220,10 +222,18 @@ impl Owned {
         self.far.contains_key(key)
     }
 
+    /// Whether a reader may still use a segment of an epoch before, by its key within the shard.
+    pub(crate) fn is_in_use(&self, key: &str) -> bool {
+        self.in_use.lock().expect("no holder of this lock panics").contains(key)
+    }
+
     /// With what a segment is read.
     pub(crate) fn disk_for(&self, near: &Arc<dyn Disk>, manifest: &Manifest) -> Arc<dyn Objects> {
         match self.far.get(&manifest.key) {
-            Some(object) => Arc::new(Far::new(self.shared.clone(), self.shard.clone(), object.clone())),
+            Some(object) => {
+                let (shared, in_use) = (self.shared.clone(), self.in_use.clone());
+                Arc::new(Far::new(shared, self.shard.clone(), object.clone(), in_use))
+            }
             None => Arc::new(NearSegment::new(near.clone(), self.outbox.clone(), self.leaving.clone())),
         }
     }

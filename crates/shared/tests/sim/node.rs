@@ -29,6 +29,7 @@ const SETTINGS: Settings = Settings {
     commit_every: Duration::ZERO,
     changes_per_checkpoint: 4,
     rows_per_checkpoint: 12,
+    keep_merged: Duration::ZERO,
 };
 
 /// The transactions that a catalogue has taken.

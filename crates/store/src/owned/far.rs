@@ -1,6 +1,7 @@
 //! Where segments of a shard are read: the files of this epoch on the own disk, those of epochs before in the shared store.
 
 use std::{
+    collections::BTreeSet,
     io,
     sync::{Arc, Mutex},
 };
@@ -13,17 +14,21 @@ use crate::{
     outbox::Outbox,
 };
 
+/// The segments of epochs before that readers may still use, by their keys within the shard.
+pub(crate) type InUse = Arc<Mutex<BTreeSet<String>>>;
+
 /// A segment in the shared store.
 #[derive(Debug)]
 pub(crate) struct Far {
     shared: Arc<dyn Shared>,
     shard: Shard,
     object: Object,
+    in_use: InUse,
 }
 
 impl Far {
-    pub(crate) fn new(shared: Arc<dyn Shared>, shard: Shard, object: Object) -> Far {
-        Far { shared, shard, object }
+    pub(crate) fn new(shared: Arc<dyn Shared>, shard: Shard, object: Object, in_use: InUse) -> Far {
+        Far { shared, shard, object, in_use }
     }
 }
 
@@ -39,8 +44,9 @@ impl Objects for Far {
         read_at(&*self.shared, &self.shard, &self.object, offset, bytes).map_err(io::Error::other)
     }
 
-    /// It goes from the shared store when the journal has the change that does without it.
+    /// Its last reader is done with it. It goes from the shared store when the journal has the change that does without it as well.
     fn remove(&self, _: &str) -> io::Result<()> {
+        self.in_use.lock().expect("no holder of this lock panics").remove(&self.object.key);
         Ok(())
     }
 

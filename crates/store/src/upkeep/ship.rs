@@ -42,6 +42,10 @@ impl Local for Seen<'_> {
         let len = self.engine.disk.len(key)?;
         Ok(Box::new(File { disk: &*self.engine.disk, key: key.to_owned(), at: 0, len }))
     }
+
+    fn is_read(&self, key: &str) -> bool {
+        self.owned.is_in_use(key)
+    }
 }
 
 /// A file, from its beginning to its end.

@@ -28,6 +28,7 @@ const SETTINGS: Settings = Settings {
     commit_every: Duration::ZERO,
     changes_per_checkpoint: 1000,
     rows_per_checkpoint: 1000,
+    keep_merged: Duration::ZERO,
 };
 
 const BY_HAND: Shipping =
@@ -284,6 +285,43 @@ fn segments_of_epochs_before_are_merged_with_those_of_this_one() {
     let third = cluster.open((after + 2) * LATER);
     third.store.replay().unwrap();
     assert_eq!(read(&third.store, pv, TimeRange::ALL), values(0..after));
+    drop(node);
+}
+
+#[test]
+fn an_answer_that_was_begun_before_a_merge_reads_segments_of_epochs_before_to_their_end() {
+    let cluster = Cluster::new();
+    let node = cluster.open(0);
+    node.store.replay().unwrap();
+    let pv = register(&node.store, &["A"]).unwrap()[0];
+    let written = std::cell::Cell::new(0);
+    let append_ten = |node: &Node| {
+        append(&node.store, pv, &values(written.get()..written.get() + 10)).unwrap();
+        written.set(written.get() + 10);
+        node.flush(written.get() * LATER);
+        node.store.ship();
+    };
+    append_ten(&node);
+    append_ten(&node);
+    let (node, next) = (node.shipped(), cluster.open((written.get() + 1) * LATER));
+    next.store.replay().unwrap();
+    let begun = written.get();
+    let answer = next.store.reader().samples(pv, TimeRange { t0: at(0), t1: at(begun * 10) });
+    wait_until("segments of both are merged", || {
+        append_ten(&next);
+        next.store.reader().health().merged_segments > 2
+    });
+    let next = next.shipped();
+    wait_until("the journal has all changes", || {
+        next.store.ship();
+        next.store.shard().unwrap().waiting == 0
+    });
+    next.store.ship();
+    assert_eq!(answer.map(|batch| batch.unwrap().len()).sum::<usize>() as i64, begun);
+    wait_until("what was merged goes with its last reader", || {
+        next.store.ship();
+        shared::Shared::list(&*cluster.memory, "3.a/seg/0000000000000001/", "", 10_000).unwrap().is_empty()
+    });
     drop(node);
 }
 
