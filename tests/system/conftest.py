@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from archiver import Pvark, program
+from disks import small_disk
 from ioc import Ioc
+from three_nodes import S3, Store, store_of
 
 
 def pytest_sessionstart() -> None:
@@ -19,6 +22,36 @@ def pytest_sessionstart() -> None:
 def module_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for all tests of a file."""
     return tmp_path_factory.mktemp("module")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[S3]:
+    """What nodes of one test share: a bucket."""
+    store = S3(tmp_path)
+    yield store
+    store.kill()
+
+
+@pytest.fixture(scope="module")
+def module_store(module_folder: Path) -> Iterator[Store]:
+    """What nodes share of all tests of a file: a real Cassandra where there is one, else a bucket."""
+    store = store_of(module_folder)
+    yield store
+    store.kill()
+
+
+@pytest.fixture
+def mount_small(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
+    """Mounts a disk of so many MB for one test, which is skipped where the machine does not let us."""
+    with ExitStack() as mounted:
+
+        def mount(megabytes: int) -> Path:
+            folder = mounted.enter_context(small_disk(tmp_path / "disk", megabytes))
+            if folder is None:
+                pytest.skip("only root may mount the small disk that this test fills")
+            return folder
+
+        yield mount
 
 
 @pytest.fixture

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -228,19 +227,6 @@ def test_a_flipped_byte_is_found_named_and_costs_only_its_block(tmp_path: Path, 
         server.kill()
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 12 MB, where the machine lets us make one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = shutil.which("mount")
-    command = ["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", str(folder)]
-    if mount is None or subprocess.run(command, capture_output=True).returncode != 0:
-        pytest.skip("only root may mount the small disk that this test fills")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
 NOISE = "".join(
     f'record(calc, "F:{i}") {{ field(SCAN, ".1 second") field(CALC, "RNDM") field(FLNK, "F:{i}:history") }}\n'
     f'record(compress, "F:{i}:history") {{ field(INP, "F:{i}") field(ALG, "Circular Buffer") field(NSAM, "4000") }}\n'
@@ -249,17 +235,18 @@ NOISE = "".join(
 
 
 def test_a_full_disk_is_told_reading_goes_on_and_with_room_so_does_recording(
-    tmp_path: Path, small_disk: Path, request: pytest.FixtureRequest
+    tmp_path: Path, mount_small: Callable[[int], Path], request: pytest.FixtureRequest
 ) -> None:
     ioc = Ioc.of_records(tmp_path, NOISE)
     request.addfinalizer(ioc.kill)
-    server = Pvark(tmp_path, [ioc.start()], small_disk / "data", "queue_megabytes_max = 4\n")
+    disk = mount_small(12)
+    server = Pvark(tmp_path, [ioc.start()], disk / "data", "queue_megabytes_max = 4\n")
     request.addfinalizer(server.kill)
     archive = server.start().archive
-    filler = small_disk / "filler"
+    filler = disk / "filler"
     archive.add(*(f"ca://F:{i}:history" for i in range(30)), *(f"ca://F:{i}" for i in range(30)))
     wait_for("samples", lambda: len(archive.get("F:0")) > 20)
-    room = shutil.disk_usage(small_disk).free
+    room = shutil.disk_usage(disk).free
     filler.write_bytes(b"x" * max(0, room - 2_000_000))
 
     wait_for("the store to refuse", lambda: archive.status().store["refusal"], 60)

@@ -13,7 +13,7 @@ import pvark
 import pytest
 from archiver import Pvark, run_program
 from ioc import Ioc
-from three_nodes import NAMES, Cluster, Store, store_of
+from three_nodes import NAMES, Cluster, Store
 from waiting import wait_for
 
 DEVICES = 12
@@ -50,16 +50,9 @@ def is_whole(node: Pvark, begin: np.datetime64, end: np.datetime64) -> bool:
     return True
 
 
-@pytest.fixture(scope="module")
-def store(module_folder: Path) -> Iterator[Store]:
-    store = store_of(module_folder)
-    yield store
-    store.kill()
-
-
 @pytest.fixture
-def cluster(tmp_path: Path, store: Store, start_ioc: Callable[[str], Ioc]) -> Iterator[Cluster]:
-    cluster = Cluster(tmp_path, [start_ioc(RECORDS)], store.table(tmp_path))
+def cluster(tmp_path: Path, module_store: Store, start_ioc: Callable[[str], Ioc]) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path, [start_ioc(RECORDS)], module_store.table(tmp_path))
     try:
         cluster.start()
         cluster.nodes["a"].archive.add(*(f"ca://{pv}" for pv in PVS[: DEVICES // 2]))

@@ -7,7 +7,7 @@ import ssl
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from ipaddress import ip_address
@@ -125,13 +125,6 @@ class Door:
             other.shutdown(socket.SHUT_WR)
         except OSError:
             pass
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[S3]:
-    store = S3(tmp_path)
-    yield store
-    store.kill()
 
 
 def now() -> np.datetime64:

@@ -16,7 +16,7 @@ import pytest
 from archiver import Pvark
 from ioc import Ioc
 from test_cluster import missing_and_twice, now
-from three_nodes import NAMES, Cluster, Store, store_of
+from three_nodes import NAMES, Cluster, Store
 from waiting import wait_for
 
 SHARDS = 3
@@ -28,16 +28,9 @@ POLICY = '[[policy]]\nname = "twice"\nmatch = ["TW*"]\ncopies = 2\n'
 KILLS = int(os.environ.get("PVARK_COPIES_KILLS", "2"))
 
 
-@pytest.fixture(scope="module")
-def store(module_folder: Path) -> Iterator[Store]:
-    store = store_of(module_folder)
-    yield store
-    store.kill()
-
-
 @pytest.fixture
-def cluster(tmp_path: Path, store: Store, start_ioc: Callable[[str], Ioc]) -> Iterator[Cluster]:
-    shared = store.table(tmp_path) + POLICY
+def cluster(tmp_path: Path, module_store: Store, start_ioc: Callable[[str], Ioc]) -> Iterator[Cluster]:
+    shared = module_store.table(tmp_path) + POLICY
     cluster = Cluster(tmp_path, [start_ioc(RECORDS)], shared, shards=SHARDS, copies=2)
     try:
         cluster.start()

@@ -45,13 +45,6 @@ copies = 2
 """
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[S3]:
-    store = S3(tmp_path)
-    yield store
-    store.kill()
-
-
 @contextmanager
 def recording(cluster: Cluster, pvs: list[str]) -> Iterator[Cluster]:
     """The cluster, as soon as all of these PVs are recorded twice."""

@@ -24,6 +24,7 @@ import numpy as np
 import pvark
 import pytest
 from archiver import ROOT, Pvark
+from disks import small_disk
 from ioc import Ioc
 from relay import Relay
 from test_field_retention import CLOCK
@@ -77,7 +78,7 @@ class Ring:
     cluster: Cluster
     relays: dict[str, Relay]
     library: Path
-    small_disk: Path | None
+    disk: Path | None
     dice: random.Random
     begin: np.datetime64 = field(default_factory=now)
     dead: list[tuple[np.datetime64, np.datetime64]] = field(default_factory=list)
@@ -219,16 +220,16 @@ def set_a_clock_wrong(ring: Ring) -> None:
 
 def fill_a_disk(ring: Ring) -> None:
     """The node with the small disk says so; drained, it lets the others record what it had."""
-    if ring.small_disk is None:
+    if ring.disk is None:
         return
-    filler = ring.small_disk / "filler"
+    filler = ring.disk / "filler"
     full = now()
     node = ring.cluster.nodes["c"]
 
     def fill() -> bool:
         with filler.open("ab") as file:
             try:
-                file.write(b"x" * shutil.disk_usage(ring.small_disk or "/").free)
+                file.write(b"x" * shutil.disk_usage(ring.disk or "/").free)
             except OSError:
                 pass
         return any("space" in problem or "disk" in problem for problem in node.json("/api/v1/status")["problems"])
@@ -307,17 +308,12 @@ def is_accounted_for(ring: Ring, node: Pvark, end: np.datetime64) -> tuple[int, 
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path | None]:
-    """A file system of 64 MB, where the machine lets us make one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)]
-    if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode != 0:
-        print("no disk is filled: only root may mount a small one")
-        yield None
-        return
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
+def disk(tmp_path: Path) -> Iterator[Path | None]:
+    """A disk that can be filled, where the machine lets us mount one."""
+    with small_disk(tmp_path / "disk", 64) as disk:
+        if disk is None:
+            print("no disk is filled: only root may mount a small one")
+        yield disk
 
 
 @contextmanager
@@ -339,7 +335,7 @@ def relayed(cluster: Cluster) -> Iterator[dict[str, Relay]]:
 
 
 def test_every_update_is_accounted_for_whatever_fails(
-    tmp_path: Path, start_ioc: Callable[[str], Ioc], small_disk: Path | None
+    tmp_path: Path, start_ioc: Callable[[str], Ioc], disk: Path | None
 ) -> None:
     dice = random.Random(SEED)
     print(f"\nseed {SEED}, {MINUTES:g} minutes (PVARK_FAULT_SEED makes the same faults in the same order)")
@@ -347,11 +343,11 @@ def test_every_update_is_accounted_for_whatever_fails(
     source.write_text(CLOCK)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True, timeout=60)
     cluster = Cluster(tmp_path, [start_ioc(RECORDS)], store_of(tmp_path).table(tmp_path), shards=6)
-    if small_disk is not None:
+    if disk is not None:
         c = cluster.nodes["c"]
-        c.config_path.write_text(c.config_path.read_text().replace(str(c.data), str(small_disk / "data")))
+        c.config_path.write_text(c.config_path.read_text().replace(str(c.data), str(disk / "data")))
     with relayed(cluster) as relays:
-        ring = Ring(cluster, relays, library, small_disk, dice)
+        ring = Ring(cluster, relays, library, disk, dice)
         try:
             for node in cluster.nodes.values():
                 node.launch()

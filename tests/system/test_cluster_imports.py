@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import shutil
 import socket
 import ssl
 import struct
@@ -34,13 +33,6 @@ RULES = "".join(
     for shard, pv in enumerate((HERE, AWAY))
 )
 START = np.datetime64("2026-01-05T00:00:00", "s")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[S3]:
-    store = S3(tmp_path)
-    yield store
-    store.kill()
 
 
 @contextmanager
@@ -235,29 +227,18 @@ def test_an_import_goes_on_when_an_owner_dies_sleeps_or_moves_in_the_middle(
             wait_for(f"node {name} to have {pv}", lambda asked=asked, pv=pv: has_all(asked, pv, weeks), 60, every=0.5)  # type: ignore[misc]
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 64 MB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)]
-    if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode != 0:
-        pytest.skip("only root may mount the small disk that this test fills")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
 @pytest.mark.timeout(240)
 def test_a_full_disk_of_an_owner_is_told_through_any_node_and_the_part_comes_again(
-    store: S3, small_disk: Path, tmp_path: Path
+    store: S3, mount_small: Callable[[int], Path], tmp_path: Path
 ) -> None:
-    with started(tmp_path, store, small_disk / "data") as cluster:
-        fill_and_import(cluster, small_disk, lines(tmp_path))
+    disk = mount_small(64)
+    with started(tmp_path, store, disk / "data") as cluster:
+        fill_and_import(cluster, disk, lines(tmp_path))
 
 
-def fill_and_import(cluster: Cluster, small_disk: Path, file: Path) -> None:
+def fill_and_import(cluster: Cluster, disk: Path, file: Path) -> None:
     c = cluster.nodes["c"]
-    filler = small_disk / "filler"
+    filler = disk / "filler"
     with filler.open("wb") as full:
         try:
             while True:

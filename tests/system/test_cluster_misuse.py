@@ -54,13 +54,6 @@ class Objects:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[S3]:
-    store = S3(tmp_path)
-    yield store
-    store.kill()
-
-
-@pytest.fixture
 def cluster(tmp_path: Path, store: S3, start_ioc: Callable[[str], Ioc]) -> Iterator[Cluster]:
     """Not started yet."""
     cluster = Cluster(tmp_path, [start_ioc(RECORDS)], store.table(tmp_path, FOLDER) + RULES, shards=3)
@@ -389,28 +382,19 @@ def lists_lack_names(node: Pvark, shard: int) -> None:
         assert (status, unread in body.decode()) == (503, True), (table, status, body)
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 24 MB, where the machine lets us make one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)]
-    if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode != 0:
-        pytest.skip("only root may mount the small disk that this test fills")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
 @pytest.mark.timeout(240)
-def test_a_node_whose_disk_is_full_says_so_and_the_others_record(cluster: Cluster, small_disk: Path) -> None:
+def test_a_node_whose_disk_is_full_says_so_and_the_others_record(
+    cluster: Cluster, mount_small: Callable[[int], Path]
+) -> None:
+    disk = mount_small(24)
     c = cluster.nodes["c"]
-    c.config_path.write_text(c.config_path.read_text().replace(str(c.data), str(small_disk / "data")))
+    c.config_path.write_text(c.config_path.read_text().replace(str(c.data), str(disk / "data")))
     begin(cluster)
     wait_for("it to have a shard", lambda: "c" in cluster.seats().values(), 60, every=0.5)
-    filler = small_disk / "filler"
+    filler = disk / "filler"
 
     def fill() -> bool:
-        room = shutil.disk_usage(small_disk).free
+        room = shutil.disk_usage(disk).free
         with filler.open("ab") as file:
             try:
                 file.write(b"x" * room)

@@ -24,7 +24,7 @@ from archiver import Pvark, run_program
 from ioc import Ioc
 from test_cluster import PVS, RECORDS, is_whole, now, wait_recorded
 from test_cluster_orders import CSV, ORDERS, RULES, SHARDS, Elsewhere
-from three_nodes import NAMES, Cluster, Store, store_of
+from three_nodes import NAMES, Cluster, Store
 from waiting import wait_for
 
 OLDER = os.environ.get("PVARK_OLDER", "")
@@ -34,16 +34,9 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def store(module_folder: Path) -> Iterator[Store]:
-    store = store_of(module_folder)
-    yield store
-    store.kill()
-
-
-@pytest.fixture(scope="module")
-def mixed(module_folder: Path, store: Store) -> Iterator[Cluster]:
+def mixed(module_folder: Path, module_store: Store) -> Iterator[Cluster]:
     """Node c is the older one; each has a shard of PVs."""
-    cluster = Cluster(module_folder, [], store.table(module_folder) + RULES, shards=SHARDS)
+    cluster = Cluster(module_folder, [], module_store.table(module_folder) + RULES, shards=SHARDS)
     cluster.nodes["c"].binary = Path(OLDER)
     try:
         cluster.start()
@@ -177,9 +170,9 @@ def test_lists_samples_and_bins_are_the_same_at_each_node(mixed: Cluster) -> Non
 
 @pytest.mark.timeout(900)
 def test_nodes_are_updated_one_after_the_other_and_no_count_is_missing(
-    tmp_path: Path, store: Store, start_ioc: Callable[[str], Ioc]
+    tmp_path: Path, module_store: Store, start_ioc: Callable[[str], Ioc]
 ) -> None:
-    cluster = Cluster(tmp_path, [start_ioc(RECORDS)], store.table(tmp_path))
+    cluster = Cluster(tmp_path, [start_ioc(RECORDS)], module_store.table(tmp_path))
     for node in cluster.nodes.values():
         node.binary = Path(OLDER)
     try:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 from archiver import ROOT, Pvark, run_program
-from three_nodes import NAMES, Cluster, Store, store_of
+from three_nodes import NAMES, Cluster, Store
 from waiting import wait_for
 
 NEEDED = ROOT / "crates/web/tests/suite/matrix/needed.txt"
@@ -401,15 +401,8 @@ def remove_alias_as_the_appliance_does(at: Elsewhere) -> None:
 
 
 @pytest.fixture(scope="module")
-def store(module_folder: Path) -> Iterator[Store]:
-    store = store_of(module_folder)
-    yield store
-    store.kill()
-
-
-@pytest.fixture(scope="module")
-def cluster(module_folder: Path, store: Store) -> Iterator[Cluster]:
-    cluster = Cluster(module_folder, [], store.table(module_folder) + RULES, shards=SHARDS)
+def cluster(module_folder: Path, module_store: Store) -> Iterator[Cluster]:
+    cluster = Cluster(module_folder, [], module_store.table(module_folder) + RULES, shards=SHARDS)
     try:
         cluster.start()
         yield cluster
@@ -501,8 +494,10 @@ def test_what_is_imported_where_its_shard_lies_is_answered_everywhere(cluster: C
         wait_for("what was imported", is_there, 20, every=0.3)
 
 
-def test_a_token_that_one_node_makes_opens_all_and_one_that_is_revoked_none(tmp_path: Path, store: Store) -> None:
-    cluster = Cluster(tmp_path, [], store.table(tmp_path) + RULES, shards=SHARDS)
+def test_a_token_that_one_node_makes_opens_all_and_one_that_is_revoked_none(
+    tmp_path: Path, module_store: Store
+) -> None:
+    cluster = Cluster(tmp_path, [], module_store.table(tmp_path) + RULES, shards=SHARDS)
     for node in cluster.nodes.values():
         access = f'[access]\nanonymous = "read"\nsocket = "{node.folder}/admin.sock"\n'
         node.config_path.write_text(node.config_path.read_text() + access)

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -282,45 +280,36 @@ def test_kills_in_the_middle_of_flushes_leave_a_ledger_that_adds_up(
 
 
 def test_a_full_disk_and_a_kill_leave_a_ledger_that_adds_up(
-    tmp_path: Path, farms: list[Farm], servers: Callable[..., Pvark]
+    farms: list[Farm], servers: Callable[..., Pvark], mount_small: Callable[[int], Path]
 ) -> None:
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", str(folder)], capture_output=True, check=False
-    )
-    if not mounted or mounted.returncode != 0:
-        pytest.skip("only root may mount the small disk that this test fills")
-    try:
-        farm = Farm("--queue", "0", "--drain", "20", "--group", f"name=F:,count={COUNT},rate=250")
-        farms.append(farm)
-        server = servers(farm, SMALL, folder / "data")
-        since = begin(server, "ca")
-        filler = folder / "filler"
-        room = os.statvfs(folder)
-        with filler.open("wb", buffering=0) as file:
-            try:
-                file.write(b"x" * (room.f_bavail * room.f_frsize))
-            except OSError:
-                pass
+    folder = mount_small(40)
+    farm = Farm("--queue", "0", "--drain", "20", "--group", f"name=F:,count={COUNT},rate=250")
+    farms.append(farm)
+    server = servers(farm, SMALL, folder / "data")
+    since = begin(server, "ca")
+    filler = folder / "filler"
+    room = os.statvfs(folder)
+    with filler.open("wb", buffering=0) as file:
+        try:
+            file.write(b"x" * (room.f_bavail * room.f_frsize))
+        except OSError:
+            pass
 
-        def lost() -> int:
-            return server.archive.status().samples["dropped_store"]
+    def lost() -> int:
+        return server.archive.status().samples["dropped_store"]
 
-        wait_for("losses", lambda: lost() > 100_000, 60)
-        assert server.archive.status().problems
-        filler.unlink()
-        before = server.archive.status().samples["stored"]
-        wait_for("samples to be stored again", lambda: server.archive.status().samples["stored"] > before + 10_000, 60)
-        report = farm.end()
-        settle(server)
-        told = ledger(server.archive, since)
-        assert told["received"] == sent_by(report, "ca") == told["stored"] + told["store_refused"] + told["queue_full"]
-        assert told["store_refused"] == lost() > 0 and told["stored"] == samples(server.archive)
-        time.sleep(3)  # losses are told once a second, and are safe a second later
-        server.kill()
-        server.start()
-        again = ledger(server.archive, since)
-        assert again == told, "what the log had is counted anew, what a row had told stays told"
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=False)
+    wait_for("losses", lambda: lost() > 100_000, 60)
+    assert server.archive.status().problems
+    filler.unlink()
+    before = server.archive.status().samples["stored"]
+    wait_for("samples to be stored again", lambda: server.archive.status().samples["stored"] > before + 10_000, 60)
+    report = farm.end()
+    settle(server)
+    told = ledger(server.archive, since)
+    assert told["received"] == sent_by(report, "ca") == told["stored"] + told["store_refused"] + told["queue_full"]
+    assert told["store_refused"] == lost() > 0 and told["stored"] == samples(server.archive)
+    time.sleep(3)  # losses are told once a second, and are safe a second later
+    server.kill()
+    server.start()
+    again = ledger(server.archive, since)
+    assert again == told, "what the log had is counted anew, what a row had told stays told"
