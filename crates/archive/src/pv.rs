@@ -1,6 +1,10 @@
 //! A PV: its name, its number in the archive, and how it is to be archived.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+    sync::Arc,
+};
 
 use sample::Timestamp;
 
@@ -11,7 +15,7 @@ pub const NAME_BYTES_MAX: usize = 255;
 
 /// A PV's name without protocol prefix: 1 to 255 bytes, no blanks, no control characters, neither `.` nor `..`, which mean folders
 /// in URLs, and none that the archive gives to PVs of its own.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Eq, PartialOrd, Ord)]
 pub struct PvName(Arc<str>);
 
 /// Why a name was refused.
@@ -108,6 +112,19 @@ impl PvName {
     /// The same text, for whoever knows no names of PVs: a million of them take no room twice.
     pub fn shared(&self) -> Arc<str> {
         Arc::clone(&self.0)
+    }
+}
+
+/// Copies of one name share its text, which is not read then.
+impl PartialEq for PvName {
+    fn eq(&self, other: &PvName) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
+impl Hash for PvName {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
     }
 }
 

@@ -103,7 +103,8 @@ impl Lanes {
 
     /// Whether a PV has samples here.
     pub(super) fn has(&self, pv: PvId) -> bool {
-        self.plain.get(pv.0 as usize).is_some_and(|lane| lane.open != Open::Nowhere) || self.other.contains_key(&pv)
+        self.plain.get(pv.0 as usize).is_some_and(|lane| lane.open != Open::Nowhere)
+            || !self.other.is_empty() && self.other.contains_key(&pv)
     }
 
     /// Whether there may be samples of a PV, here or in the other half.
