@@ -52,7 +52,7 @@ const SETTINGS: Settings = Settings {
     commit_every: Duration::ZERO,
     changes_per_checkpoint: 4,
     rows_per_checkpoint: 15,
-    keep_merged: Duration::ZERO,
+    keep_unnamed: Duration::ZERO,
 };
 
 /// A day in which ten updates come; nobody waits for its end.

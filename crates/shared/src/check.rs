@@ -49,7 +49,7 @@ pub fn check(
         told(checked.bytes);
     }
     let mut old = Vec::new();
-    each_key(shared, shard, |key| {
+    each_key(shared, shard, &|| true, |key| {
         old.extend(Some(key).filter(|key| is_orphan(shard, &image, image.epoch(), key)));
         Ok(())
     })?;

@@ -116,6 +116,16 @@ impl Image {
         &self.segments
     }
 
+    /// The copy of the catalogue in the newest checkpoint.
+    pub(crate) fn catalogue(&self) -> Option<&Object> {
+        self.catalogue.as_ref()
+    }
+
+    /// The bodies of rows that lie apart, from the newest checkpoint on.
+    pub(crate) fn bodies(&self) -> impl Iterator<Item = &Object> {
+        self.bodies.values()
+    }
+
     /// All that the journal names.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Object> {
         let runs = self.positions.values().flat_map(|position| position.runs.iter().map(|run| &run.object));

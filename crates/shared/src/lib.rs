@@ -52,7 +52,7 @@ pub use image::{Catalogue, EpochPosition, Image};
 pub use journal::{Change, Checkpoint, Commit, Entry, Row, Run, Seal};
 pub use keys::{MAX_KEY_LEN, Shard, is_key, segment_key, segment_of};
 pub use lease::Lease;
-pub use orphans::{Orphans, Swept};
+pub use orphans::{Inventory, Orphans, Swept};
 pub use owner::{Local, LogRun, Owner, OwnerStanding, Plan, Settings};
 pub use pieces::{Object, PIECE_LEN, copy, doubt, read_at, read_whole};
 pub use seam::{Created, MAX_ROW_LEN, MAX_VALUE_LEN, Shared, Swapped};

@@ -1,13 +1,12 @@
 //! Orphans: objects that no row of the journal names, put by an owner that was stopped before it could say so.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use crate::{
     error::Result,
     ids::Epoch,
     image::Image,
     keys::{self, Shard},
-    owner::Owner,
     seam::Shared,
     settle,
 };
@@ -38,22 +37,37 @@ pub struct Swept {
     pub removed: u64,
 }
 
+/// What an owner has of its shard at one moment. A look goes on with it for long, and the owner with its work.
+#[derive(Debug)]
+pub struct Inventory {
+    pub(crate) shared: Arc<dyn Shared>,
+    pub(crate) shard: Shard,
+    pub(crate) epoch: Epoch,
+    pub(crate) image: Image,
+}
+
 impl Orphans {
-    /// Looks through all keys of the shard of an owner that has read the journal. Only what older epochs put is touched: no row can name
-    /// it any more that does not do so now. `now` is as in [`Owner::advance`].
-    pub fn sweep(&mut self, owner: &Owner, now: Duration) -> Result<Swept> {
-        let mut swept = Swept::default();
-        let Some(image) = owner.image() else { return Ok(swept) };
-        let (shard, shared) = (&owner.shard, &*owner.shared);
-        let mut still = BTreeMap::new();
-        each_key(shared, shard, |key| {
-            if !is_orphan(shard, image, owner.epoch, &key) {
+    /// Looks through all keys of a shard. Only what older epochs put is touched, and nothing that is read here: no row can name it any more
+    /// that does not do so in the inventory. `now` is as in [`Owner::advance`](crate::Owner::advance). It ends early if that is asked for.
+    pub fn sweep(
+        &mut self,
+        inventory: &Inventory,
+        now: Duration,
+        is_read: &dyn Fn(&str) -> bool,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Swept> {
+        let Inventory { shared, shard, epoch, image } = inventory;
+        let (mut swept, mut still) = (Swept::default(), BTreeMap::new());
+        let seen = &self.seen;
+        let ended = each_key(&**shared, shard, go_on, |key| {
+            if !is_orphan(shard, image, *epoch, &key) {
                 swept.kept += 1;
                 return Ok(());
             }
-            let since = self.seen.get(&key).copied().unwrap_or(now);
-            if now.saturating_sub(since) >= GRACE {
-                settle::remove(shared, &key)?;
+            let since = seen.get(&key).copied().unwrap_or(now);
+            let in_use = keys::object_of(shard, &key).is_some_and(|(_, object)| is_read(object));
+            if now.saturating_sub(since) >= GRACE && !in_use {
+                settle::remove(&**shared, &key)?;
                 swept.removed += 1;
             } else {
                 swept.waiting += 1;
@@ -63,21 +77,29 @@ impl Orphans {
             }
             Ok(())
         })?;
-        self.seen = still;
+        if ended {
+            self.seen = still;
+        }
         Ok(swept)
     }
 }
 
-/// Looks at each key of a shard.
-pub(crate) fn each_key(shared: &dyn Shared, shard: &Shard, mut look: impl FnMut(String) -> Result<()>) -> Result<()> {
+/// Looks at each key of a shard, and says whether it came to the last before it was told to stop.
+pub(crate) fn each_key(
+    shared: &dyn Shared,
+    shard: &Shard,
+    go_on: &dyn Fn() -> bool,
+    mut look: impl FnMut(String) -> Result<()>,
+) -> Result<bool> {
     let prefix = shard.full("");
     let mut after = prefix.clone();
-    loop {
+    while go_on() {
         let keys = settle::read(|| shared.list(&prefix, &after, KEYS))?;
-        let Some(last) = keys.last() else { return Ok(()) };
+        let Some(last) = keys.last() else { return Ok(true) };
         after.clone_from(last);
         keys.into_iter().try_for_each(&mut look)?;
     }
+    Ok(false)
 }
 
 /// Whether a key was put by an epoch before that one, and no row names it.

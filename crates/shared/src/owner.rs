@@ -29,6 +29,7 @@ use crate::{
         name,
     },
     keys::{self, Shard},
+    orphans::Inventory,
     pieces::{self, Object, PIECE_LEN, Progress},
     seam::{Created, Shared},
     settle,
@@ -55,8 +56,9 @@ pub struct Settings {
     pub changes_per_checkpoint: u64,
     /// or after so many rows: a taker reads no more of them than that.
     pub rows_per_checkpoint: u64,
-    /// A segment of an epoch before that was merged stays so long: an answer that the owner before has begun may still read it.
-    pub keep_merged: Duration,
+    /// What no row names any more and others may still read stays so long: a segment of an epoch before, from which an answer comes that
+    /// the owner before has begun, a copy of the catalogue, the body of a row.
+    pub keep_unnamed: Duration,
 }
 
 impl Default for Settings {
@@ -68,7 +70,7 @@ impl Default for Settings {
             commit_every: Duration::from_secs(1),
             changes_per_checkpoint: 1000,
             rows_per_checkpoint: 10_000,
-            keep_merged: Duration::from_secs(600),
+            keep_unnamed: Duration::from_secs(600),
         }
     }
 }
@@ -138,8 +140,8 @@ struct RowInDoubt {
     after: Option<Image>,
 }
 
-/// A segment of an epoch before that no row names any more.
-struct Merged {
+/// What no row names any more and others may still read.
+struct Unnamed {
     object: Object,
     /// When that was seen first.
     since: Option<Duration>,
@@ -169,7 +171,7 @@ pub struct Owner {
     progress: Progress,
     committed_at: Option<Duration>,
     passed: Vec<Object>,
-    merged: Vec<Merged>,
+    unnamed: Vec<Unnamed>,
     /// Why a transaction can never be journalled; all behind it would be without it.
     refused: Option<String>,
 }
@@ -210,7 +212,7 @@ impl Owner {
             progress: Progress::default(),
             committed_at: None,
             passed: Vec::new(),
-            merged: Vec::new(),
+            unnamed: Vec::new(),
             refused: None,
         }
     }
@@ -254,6 +256,12 @@ impl Owner {
     /// What the journal amounts to, once it was read.
     pub fn image(&self) -> Option<&Image> {
         self.image.as_ref()
+    }
+
+    /// What this epoch has of the shard now, for a look for orphans; none before the journal was read.
+    pub fn inventory(&self) -> Option<Inventory> {
+        let image = self.image.clone()?;
+        Some(Inventory { shared: self.shared.clone(), shard: self.shard.clone(), epoch: self.epoch, image })
     }
 
     /// How many transactions are not known to be journalled: the last so many of those that were given.
@@ -325,7 +333,7 @@ impl Owner {
         }
         self.ship_log(now, local)?;
         self.remove_passed();
-        self.remove_merged(now, local);
+        self.remove_unnamed(now, local);
         Ok(())
     }
 
@@ -472,7 +480,8 @@ impl Owner {
                 self.durable = own.map(|(_, end)| *end).fold(before, u64::max);
                 self.pass(change);
             }
-            Entry::Checkpoint(_) | Entry::Seal(_) => {}
+            Entry::Checkpoint(_) => self.pass_copies(),
+            Entry::Seal(_) => {}
         }
         match (after, &mut self.image) {
             (Some(after), image) => *image = Some(after),
@@ -497,31 +506,45 @@ impl Owner {
             let segments = change.removed.iter().filter_map(|key| image.segments().get(key).cloned());
             let (own, before): (Vec<_>, Vec<_>) = segments.partition(is_own);
             objects.extend(own);
-            let before = before.into_iter().map(|object| Merged { object, since: None });
-            self.merged.extend(before.take(PASSED.saturating_sub(self.merged.len())));
+            self.keep_for_readers(before);
         }
         objects.truncate(PASSED.saturating_sub(self.passed.len()));
         self.passed.append(&mut objects);
     }
 
-    /// Removes what was passed, as far as an answer comes; what is left is found as orphans.
+    /// Removes what was passed, as far as an answer comes; what is left, or is refused, is found as orphans.
     fn remove_passed(&mut self) {
         while let Some(object) = self.passed.last() {
-            if pieces::remove(&*self.shared, &self.shard, object).is_err() {
+            if let Err(Error::Unknown { .. }) = pieces::remove(&*self.shared, &self.shard, object) {
                 return;
             }
             self.passed.pop();
         }
     }
 
-    /// Removes segments of epochs before that nobody reads any more, neither here nor, after a while, where they were written.
-    fn remove_merged(&mut self, now: Duration, local: &dyn Local) {
-        let Owner { merged, shared, shard, settings, .. } = self;
+    /// Remembers what nobody needs behind a checkpoint: the copy of the catalogue before it, and the bodies of rows.
+    fn pass_copies(&mut self) {
+        let Some(image) = &self.image else { return };
+        let copies = image.catalogue().into_iter().chain(image.bodies()).cloned().collect();
+        self.keep_for_readers(copies);
+    }
+
+    fn keep_for_readers(&mut self, objects: Vec<Object>) {
+        let room = PASSED.saturating_sub(self.unnamed.len());
+        self.unnamed.extend(objects.into_iter().take(room).map(|object| Unnamed { object, since: None }));
+    }
+
+    /// Removes what no row has named for a while, unless it is read here.
+    fn remove_unnamed(&mut self, now: Duration, local: &dyn Local) {
+        let Owner { unnamed, shared, shard, settings, .. } = self;
         let mut answers = true;
-        merged.retain_mut(|of| {
+        unnamed.retain_mut(|of| {
             let since = *of.since.get_or_insert(now);
-            let is_due = now.saturating_sub(since) >= settings.keep_merged && !local.is_read(&of.object.key);
-            answers = answers && (!is_due || pieces::remove(&**shared, shard, &of.object).is_ok());
+            let is_due = now.saturating_sub(since) >= settings.keep_unnamed && !local.is_read(&of.object.key);
+            if is_due && answers {
+                let removed = pieces::remove(&**shared, shard, &of.object);
+                answers = !matches!(removed, Err(Error::Unknown { .. }));
+            }
             !(is_due && answers)
         });
     }

@@ -207,6 +207,43 @@ fn a_segment_of_an_epoch_before_that_was_merged_stays_for_answers_that_read_it()
 }
 
 #[test]
+fn copies_of_the_catalogue_and_bodies_before_a_checkpoint_go_after_a_while() {
+    let cluster = Cluster::new();
+    let (mut owner, _) = cluster.owner(Settings { inline: 100, ..Settings::default() });
+    owner.read_image(&mut ()).unwrap();
+    for minute in 0..20 {
+        let now = 60 * SECOND * minute;
+        owner.change(Plan { catalogue: vec![minute as u8; 1000], ..Plan::default() });
+        owner.advance(now, &Disk { frames: 0 }).unwrap();
+        owner.checkpoint(now, Some(&mut &[minute as u8; 2000][..])).unwrap();
+        let image = Image::read(&*cluster.memory, &cluster.shard, &mut Catalogue(minute as u8)).unwrap();
+        assert_eq!(image.changes(), 0);
+    }
+    // The last copy is named; what the last ten minutes have replaced waits, from the turn on that came behind its checkpoint.
+    assert_eq!((cluster.keys("image").len(), cluster.keys("body").len()), (12, 11));
+    for now in [1200 * SECOND, 1800 * SECOND] {
+        owner.advance(now, &Disk { frames: 0 }).unwrap();
+    }
+    assert_eq!((cluster.keys("image").len(), cluster.keys("body").len()), (1, 0));
+}
+
+/// Expects a copy of these bytes.
+struct Catalogue(u8);
+
+impl shared::Catalogue for Catalogue {
+    fn restore(&mut self, copy: Option<&mut dyn Read>) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        copy.expect("a copy").read_to_end(&mut bytes)?;
+        assert_eq!(bytes, [self.0; 2000]);
+        Ok(())
+    }
+
+    fn apply(&mut self, _: shared::Seq, _: &[u8]) -> io::Result<()> {
+        unreachable!("the copy has all changes")
+    }
+}
+
+#[test]
 fn orphans_of_older_epochs_go_after_a_day_and_all_else_stays() {
     let cluster = Cluster::new();
     let (mut first, link) = cluster.owner(Settings::default());
@@ -225,7 +262,7 @@ fn orphans_of_older_epochs_go_after_a_day_and_all_else_stays() {
     let day = Duration::from_secs(24 * 3600);
     let mut orphans = Orphans::default();
     let mut sweep = |now| {
-        let swept = orphans.sweep(&second, now).unwrap();
+        let swept = orphans.sweep(&second.inventory().unwrap(), now, &|_| false, &|| true).unwrap();
         (swept.kept, swept.waiting, swept.removed)
     };
     assert_eq!(sweep(Duration::ZERO), (3, 1, 0));

@@ -23,6 +23,7 @@ pub(crate) mod ship;
 pub(crate) mod sizes;
 pub(crate) mod sources;
 pub(crate) mod stop;
+pub(crate) mod sweep;
 pub(crate) mod taken;
 pub(crate) mod threads;
 pub(crate) mod trim;

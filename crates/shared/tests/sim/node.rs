@@ -29,7 +29,7 @@ const SETTINGS: Settings = Settings {
     commit_every: Duration::ZERO,
     changes_per_checkpoint: 4,
     rows_per_checkpoint: 12,
-    keep_merged: Duration::ZERO,
+    keep_unnamed: Duration::ZERO,
 };
 
 /// The transactions that a catalogue has taken.
@@ -415,7 +415,8 @@ impl Node {
 
     fn sweep(&mut self, world: &World) -> Result<(), Violation> {
         let Some(reign) = &self.reign else { return Ok(()) };
-        let swept = harmless(self.orphans.sweep(&reign.owner, self.now))?;
+        let Some(inventory) = reign.owner.inventory() else { return Ok(()) };
+        let swept = harmless(self.orphans.sweep(&inventory, self.now, &|_| false, &|| true))?;
         world.oracle().counts.orphans += swept.map_or(0, |swept| swept.removed);
         Ok(())
     }

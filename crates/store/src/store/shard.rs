@@ -85,3 +85,27 @@ pub enum Closed {
     /// Another owner has it by now, to whom this is to be handed over, if anything is left.
     Replaced(Option<Part>),
 }
+
+#[cfg(test)]
+pub(crate) mod fixture {
+    use std::{path::Path, sync::Arc, time::Duration};
+
+    use sample::Timestamp;
+    use shared::{Owner, Settings, Shard, twin::Memory};
+
+    use crate::{Config, Durable, Shipping, Store, disk::RealDisk};
+
+    /// The store of a shard that is taken into an empty folder, and ships only when it is told to.
+    pub(crate) fn taken(folder: &Path, memory: &Arc<Memory>) -> Store {
+        let shard = Shard::new(3, 'a').unwrap();
+        let owner = Owner::take(memory.clone(), shard, "node", 1, 1, Settings::default()).unwrap();
+        let millisecond = Duration::from_millis(1);
+        let shipping =
+            Shipping { every: None, patience: millisecond, grace: Duration::ZERO, unrelieved: Duration::ZERO };
+        let config = Config { reserve_bytes: 0, durable: Durable::Every(millisecond), ..Config::new(folder) };
+        let disk = Arc::new(RealDisk::new(folder));
+        let store = Store::open_shard(disk, config, owner, shipping, Timestamp::from_nanos(0)).unwrap();
+        store.replay().unwrap();
+        store
+    }
+}

@@ -1,5 +1,5 @@
 //! The threads of an open store: one writes the log, one syncs it, one flushes heads, one merges segments, and one moves them if
-//! there is somewhere to go; others look after the folder and scrub. In a cluster one ships. In an archive of an older program one tidies
+//! there is somewhere to go; others look after the folder and scrub. In a cluster one ships, and one sweeps. In an archive of an older program one tidies
 //! the catalogue, and ends.
 
 use std::{
@@ -19,7 +19,7 @@ use crate::{
     log::{files, format},
     owned::Owned,
     segment::week,
-    upkeep::{compact::Compaction, scrub, stop::Stop},
+    upkeep::{compact::Compaction, scrub, stop::Stop, sweep},
 };
 
 /// Frames wait in the spool no longer than this: what is lost if the process dies and the machine does not.
@@ -90,6 +90,7 @@ impl Threads {
         }
         if let Some(every) = engine.owned.as_ref().and_then(|owned| owned.shipping.every) {
             threads.spawn("ship", move |engine, stop| ship(engine, stop, every))?;
+            threads.spawn("sweep", giving_way(sweep::run))?;
         }
         if let Durable::Every(interval) = engine.config.durable {
             threads.spawn("log-sync", move |engine, stop| sync_log(engine, stop, interval))?;

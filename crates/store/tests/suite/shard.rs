@@ -28,7 +28,7 @@ const SETTINGS: Settings = Settings {
     commit_every: Duration::ZERO,
     changes_per_checkpoint: 1000,
     rows_per_checkpoint: 1000,
-    keep_merged: Duration::ZERO,
+    keep_unnamed: Duration::ZERO,
 };
 
 const BY_HAND: Shipping =
