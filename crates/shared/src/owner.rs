@@ -264,10 +264,11 @@ impl Owner {
         Some(Inventory { shared: self.shared.clone(), shard: self.shard.clone(), epoch: self.epoch, image })
     }
 
-    /// How many transactions are not known to be journalled: the last so many of those that were given.
+    /// How many transactions are not known to be journalled: the last so many of those that were given. One that no journal can take is
+    /// among them for ever.
     pub fn waiting(&self) -> usize {
         let under_way = self.doubt.as_ref().is_some_and(|doubt| matches!(doubt.entry, Entry::Change(_)));
-        self.plans.len() + usize::from(under_way)
+        self.plans.len() + usize::from(under_way || self.refused.is_some())
     }
 
     /// Reads the journal from its newest checkpoint on, and brings the catalogue up to date. Recording and commits need not wait for it.

@@ -341,6 +341,7 @@ fn an_owner_with_a_change_that_no_taker_could_take_gives_up_before_it_is_in_the_
         let error = owner.advance(SECOND, &Disk { frames: 0 }).unwrap_err();
         assert!(matches!(error, Error::Refused { .. }), "{words}: {error}");
         assert!(owner.refused().is_some(), "{words}");
+        assert_eq!(owner.waiting(), 1, "{words}: no journal has it");
         // What comes behind it was made of a catalogue that has it: nothing of that is journalled.
         owner.change(Plan { segments: vec!["a.seg".into()], ..Plan::default() });
         let error = owner.advance(SECOND, &Disk { frames: 3 }).unwrap_err();

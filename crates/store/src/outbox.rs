@@ -53,6 +53,11 @@ pub(crate) fn taken_by(epoch: Epoch) -> String {
     )
 }
 
+/// Why an owner gives a shard up whose catalogue has what no journal takes.
+pub(crate) fn not_journalled(reason: &str) -> String {
+    format!("a change of its catalogue cannot be journalled, so it is given up here: {reason}")
+}
+
 #[derive(Debug)]
 struct State {
     plans: VecDeque<Plan>,
@@ -62,12 +67,14 @@ struct State {
     standing: OwnerStanding,
     /// The number of the last order that nobody knows to be in the journal, and that was told so.
     late: Option<u64>,
+    /// Why no journal can take the change that comes next, nor any behind it.
+    refused: Option<String>,
 }
 
 impl Outbox {
     pub(crate) fn new(epoch: Epoch, far: Arc<HashMap<String, Object>>, patience: Duration) -> Outbox {
         let (plans, standing) = (VecDeque::new(), OwnerStanding::Owning);
-        let state = Mutex::new(State { plans, made: 0, journalled: 0, standing, late: None });
+        let state = Mutex::new(State { plans, made: 0, journalled: 0, standing, late: None, refused: None });
         Outbox { epoch, far, patience, ship: OnceLock::new(), state }
     }
 
@@ -127,8 +134,9 @@ impl Outbox {
 
     /// Takes note of how the owner stands, which has so many of the changes that it was given still to ship. Says whether an order holds
     /// of which that was not known.
-    pub(crate) fn note(&self, left: usize, standing: OwnerStanding) -> bool {
+    pub(crate) fn note(&self, left: usize, standing: OwnerStanding, refused: Option<&str>) -> bool {
         let mut state = self.state();
+        state.refused = refused.map(str::to_owned);
         state.journalled = state.made - state.plans.len() as u64 - left as u64;
         state.standing = standing;
         let journalled = state.journalled;
@@ -142,7 +150,11 @@ impl Outbox {
 
     /// An error while no order can be taken: then nobody could say whether it counts.
     pub(crate) fn takes_orders(&self) -> Result<(), Error> {
-        match self.standing() {
+        let state = self.state();
+        if let Some(reason) = &state.refused {
+            return Err(Error::Refused { reason: not_journalled(reason) });
+        }
+        match state.standing {
             OwnerStanding::Owning => Ok(()),
             OwnerStanding::Detached { .. } => Err(Error::Detached),
             OwnerStanding::Taken { by } => Err(Error::Refused { reason: taken_by(by) }),
@@ -158,10 +170,7 @@ impl Outbox {
             if self.journalled() >= number {
                 return Ok(());
             }
-            self.takes_orders().or_else(|error| match self.standing() {
-                OwnerStanding::Taken { .. } => Err(error),
-                _ => Ok(()),
-            })?;
+            self.takes_orders().or_else(|error| if matches!(error, Error::Detached) { Ok(()) } else { Err(error) })?;
             if Instant::now() >= deadline {
                 self.state().late = Some(number);
                 let told = Error::CannotDo {

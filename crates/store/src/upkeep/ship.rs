@@ -14,7 +14,7 @@ use crate::{
     disk::Objects,
     engine::Engine,
     log::files,
-    outbox::taken_by,
+    outbox::{not_journalled, taken_by},
     owned::{Leaving, Owned, Silence},
 };
 
@@ -99,7 +99,7 @@ impl Engine {
     /// Takes over what came of a turn: which changes the journal has, up to where samples are durable, and what goes wrong.
     fn learn(&self, owned: &Owned, owner: &Owner, result: shared::Result<()>) {
         owned.rows.store(owner.rows(), Relaxed);
-        if owned.outbox.note(owner.waiting(), owner.standing()) {
+        if owned.outbox.note(owner.waiting(), owner.standing(), owner.refused()) {
             self.catalog.hold_late(); // the next who looks takes it over
         }
         // With a change that waits came samples of which a mark may tell.
@@ -133,7 +133,7 @@ impl Engine {
                 None
             }
             Err(error) if owner.refused().is_some() => {
-                let reason = format!("a change of its catalogue cannot be journalled, so it is given up here: {error}");
+                let reason = not_journalled(&error.to_string());
                 self.fence(owned, owned.epoch, reason.clone());
                 Some(reason)
             }
@@ -225,5 +225,31 @@ impl Engine {
             }
             std::thread::sleep(LOOK_AGAIN);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use shared::twin::Memory;
+
+    use crate::{Error, outbox::Changes, store::shard::fixture::taken};
+
+    #[test]
+    fn a_change_that_no_journal_takes_is_never_told_as_held() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = taken(folder.path(), &Arc::new(Memory::default()));
+        let owned = store.engine.owned.as_ref().unwrap();
+        store.ship();
+        let before = owned.outbox.journalled();
+        let removed = ["2026-W01/000000000009.seg".to_owned()].into();
+        owned.outbox.give(Changes { removed, ..Changes::default() });
+        let error = owned.outbox.wait().unwrap_err();
+        assert!(matches!(&error, Error::Refused { reason } if reason.contains("not listed")), "{error}");
+        assert_eq!(owned.outbox.journalled(), before, "what waits for it on the own disk stays");
+        owned.outbox.give(Changes::default());
+        assert!(owned.outbox.wait().is_err(), "nor is one behind it");
+        assert!(store.shard().unwrap().is_over, "the shard is given up");
     }
 }
