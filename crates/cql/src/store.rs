@@ -161,7 +161,8 @@ impl Shared for Cql {
             let mut partitions: Vec<(String, i32)> = self.all(&doing, &statements.partitions, ())?;
             partitions.retain(|(key, _)| {
                 let folder = key_of(key, "");
-                folder.starts_with(prefix) || prefix.starts_with(&folder)
+                let is_passed = folder.as_str() < after && !after.starts_with(&folder);
+                !is_passed && (folder.starts_with(prefix) || prefix.starts_with(&folder))
             });
             partitions.sort_by_cached_key(|(key, part)| (key_of(key, ""), *part));
             for (key, part) in partitions {

@@ -14,8 +14,8 @@ use crate::{
 /// An object has to be an orphan for so long before it is removed: by then nobody reads by an image that was older.
 const GRACE: Duration = Duration::from_secs(24 * 3600);
 
-/// How many keys one question brings.
-const KEYS: usize = 1000;
+/// How many keys one question brings. For each of them a database looks through all its partitions.
+const KEYS: usize = 20_000;
 
 /// So many orphans are remembered; those behind them have their turn when these are gone.
 const REMEMBERED: usize = 100_000;

@@ -8,12 +8,17 @@ use crate::{Error, engine::Engine, upkeep::stop::Stop};
 
 /// The first look comes so long after a shard was taken; a node that has just come has other things to do.
 const FIRST: Duration = Duration::from_secs(3600);
+/// And so much later for each number of the shard, so that not all that one node has are looked through at once.
+const APART: Duration = Duration::from_secs(120);
+/// After that many shards it begins again.
+const TURNS: u32 = 60;
 /// And another so long after each. An orphan goes a day after it was seen first.
 const EVERY: Duration = Duration::from_secs(6 * 3600);
 
 /// Runs until it is told to stop.
 pub(crate) fn run(engine: &Engine, stop: &Stop) {
-    let (mut orphans, mut pause) = (Orphans::default(), FIRST);
+    let turn = engine.owned.as_ref().map_or(0, |owned| owned.shard.number() % TURNS);
+    let (mut orphans, mut pause) = (Orphans::default(), FIRST + APART * turn);
     while stop.wait(pause) {
         pause = EVERY;
         let begun = Instant::now();
