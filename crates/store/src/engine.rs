@@ -230,9 +230,20 @@ impl Engine {
         *current = Arc::new(next);
     }
 
-    /// A segment that readers use.
-    pub(crate) fn open_segment(&self, manifest: Manifest) -> Arc<Segment> {
-        Arc::new(Segment::new(self.disk_of(&manifest), manifest))
+    /// Lets readers see a segment, in the place of the one that has its number, if there is one. If both are one file it is shared, so that
+    /// it does not go before those who read the former one are done.
+    pub(crate) fn show(&self, snapshot: &mut Snapshot, manifest: Manifest) {
+        let segments = Arc::make_mut(&mut snapshot.segments);
+        let place = segments.binary_search_by_key(&manifest.id(), |segment| segment.manifest.id());
+        let former = place.ok().map(|at| &segments[at]).filter(|of| of.manifest.is_of_one_file_with(&manifest));
+        let segment = Arc::new(match former {
+            Some(former) => former.told_anew(manifest),
+            None => Segment::new(self.disk_of(&manifest), manifest),
+        });
+        match place {
+            Ok(at) => segments[at] = segment,
+            Err(at) => segments.insert(at, segment),
+        }
     }
 
     /// With what a segment is read: it lies on the own disk, in a place, or in the shared store.

@@ -144,8 +144,7 @@ impl Store {
         engine.lost = lost;
         engine.owned = owned;
         // Only now is it known where each lies; nobody reads yet.
-        let segments = manifests.into_iter().map(|manifest| engine.open_segment(manifest)).collect();
-        engine.change_snapshot(|snapshot| snapshot.segments = Arc::new(segments));
+        engine.change_snapshot(|snapshot| manifests.into_iter().for_each(|manifest| engine.show(snapshot, manifest)));
         engine.unentered.get_mut().expect("nobody else has it").extend(reserved);
         engine.counters.appended.store(recovered.appended, Relaxed);
         engine.counters.durable.store(recovered.appended, Relaxed);

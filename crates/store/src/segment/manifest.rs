@@ -134,6 +134,11 @@ impl Manifest {
         (self.sequence, self.part)
     }
 
+    /// Whether it is told of the same file.
+    pub(crate) fn is_of_one_file_with(&self, other: &Manifest) -> bool {
+        self.key == other.key && self.place == other.place
+    }
+
     /// Whether both may have samples of one PV and one time, so that it matters which of them was written earlier.
     pub(crate) fn meets(&self, other: &Manifest) -> bool {
         let times = self.t0 <= other.t1 && other.t0 <= self.t1;

@@ -44,20 +44,28 @@ const LEVELS_BYTES: u32 = 256 << 10;
 /// Two hours, in nanoseconds.
 const COARSE_WIDTH: i64 = 7_200_000_000_000;
 
-/// A segment that readers use. Its file goes when the last of them is done with it, if it was replaced meanwhile.
+/// A segment that readers use.
 #[derive(Debug)]
 pub(crate) struct Segment {
     // fixed after start
     pub(crate) manifest: Manifest,
-    disk: Arc<dyn Objects>,
+    file: Arc<File>,
     /// No other that this process opens has it.
     number: u64,
     // read when first needed
     footer: OnceLock<Footer>,
     // atomic
-    replaced: AtomicBool,
     kept: AtomicBool,
     stays: AtomicBool,
+}
+
+/// The file of a segment, which goes when the last reader is done with it, if it was replaced meanwhile. What the catalogue says of it may
+/// change: the segment that readers see from then on shares the file with the one that was seen before.
+#[derive(Debug)]
+struct File {
+    disk: Arc<dyn Objects>,
+    key: String,
+    replaced: AtomicBool,
 }
 
 /// The records of a page of a directory, as they were verified.
@@ -73,25 +81,34 @@ impl Remember for Page {
     }
 }
 
-impl Drop for Segment {
+impl Drop for File {
     fn drop(&mut self) {
         if self.replaced.load(Relaxed)
-            && let Err(error) = self.disk.remove(&self.manifest.key)
+            && let Err(error) = self.disk.remove(&self.key)
         {
-            tracing::warn!("cannot remove {}, which was merged into another segment: {error}", self.manifest.key);
+            tracing::warn!("cannot remove {}, which was merged into another segment: {error}", self.key);
         }
     }
 }
 
 impl Segment {
     pub(crate) fn new(disk: Arc<dyn Objects>, manifest: Manifest) -> Segment {
+        let key = manifest.key.clone();
+        Segment::of(Arc::new(File { disk, key, replaced: AtomicBool::new(false) }), manifest)
+    }
+
+    /// The same file, of which the catalogue says something else now.
+    pub(crate) fn told_anew(&self, manifest: Manifest) -> Segment {
+        Segment::of(self.file.clone(), manifest)
+    }
+
+    fn of(file: Arc<File>, manifest: Manifest) -> Segment {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         Segment {
             manifest,
-            disk,
+            file,
             number: NUMBERS.fetch_add(1, Relaxed),
             footer: OnceLock::new(),
-            replaced: AtomicBool::new(false),
             kept: AtomicBool::new(false),
             stays: AtomicBool::new(false),
         }
@@ -99,7 +116,7 @@ impl Segment {
 
     /// What was read of it is not what was written: it is to come from no cache the next time.
     pub(crate) fn doubt(&self) {
-        self.disk.doubt();
+        self.file.disk.doubt();
     }
 
     /// A file whose manifest is not at hand: it is made from the file's own footer.
@@ -115,12 +132,12 @@ impl Segment {
 
     /// The catalogue no longer names it: its file is removed when nobody reads it any more.
     pub(crate) fn replace(&self) {
-        self.replaced.store(true, Relaxed);
+        self.file.replaced.store(true, Relaxed);
     }
 
     /// Whether others have taken its place.
     pub(crate) fn is_replaced(&self) -> bool {
-        self.replaced.load(Relaxed)
+        self.file.replaced.load(Relaxed)
     }
 
     /// It is damaged and is not to be merged.
@@ -143,7 +160,7 @@ impl Segment {
 
     /// Whether there is no file for it.
     pub(crate) fn is_missing(&self) -> bool {
-        self.disk.len(&self.manifest.key).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        self.file.disk.len(&self.manifest.key).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
     }
 
     pub(crate) fn footer(&self) -> Result<&Footer, Error> {
@@ -151,7 +168,7 @@ impl Segment {
             return Ok(footer);
         }
         let Manifest { key, bytes, tables_at, .. } = &self.manifest;
-        let footer = read_footer(&*self.disk, key, *bytes, *tables_at)?;
+        let footer = read_footer(&*self.file.disk, key, *bytes, *tables_at)?;
         if let Some(reason) = self.manifest.differs(&footer.manifest(key.clone(), *bytes)) {
             return Err(self.corrupt(format!("it is another segment than the catalogue means by {reason}")));
         }
@@ -304,7 +321,7 @@ impl Segment {
         let Manifest { key, bytes: file_len, .. } = &self.manifest;
         let read = within(key, *file_len, offset, len as u64).and_then(|()| {
             bytes.resize(len, 0);
-            self.disk.read_at(key, offset, bytes).map_err(|error| io_error(key, error))
+            self.file.disk.read_at(key, offset, bytes).map_err(|error| io_error(key, error))
         });
         read.inspect_err(|_| bytes.clear())
     }
@@ -342,7 +359,7 @@ impl Segment {
 
     /// Reads what lies within the file; a place beyond it is damage, not a reason to take memory.
     fn read_bytes(&self, offset: u64, len: u64) -> Result<Vec<u8>, Error> {
-        read_bytes(&*self.disk, &self.manifest.key, self.manifest.bytes, offset, len)
+        read_bytes(&*self.file.disk, &self.manifest.key, self.manifest.bytes, offset, len)
     }
 
     fn corrupt(&self, reason: String) -> Error {

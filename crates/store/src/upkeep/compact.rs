@@ -282,17 +282,14 @@ impl Engine {
             }
         }
         for segment in old {
-            let Manifest { key, place, .. } = &segment.manifest;
-            if !new.iter().any(|manifest| manifest.key == *key && manifest.place == *place) {
+            if !new.iter().any(|manifest| manifest.is_of_one_file_with(&segment.manifest)) {
                 segment.replace();
             }
         }
-        let new: Vec<_> = new.into_iter().map(|manifest| self.open_segment(manifest)).collect();
         self.change_snapshot(|snapshot| {
+            new.into_iter().for_each(|manifest| self.show(snapshot, manifest));
             let segments = Arc::make_mut(&mut snapshot.segments);
             segments.retain(|segment| !old.iter().any(|old| Arc::ptr_eq(old, segment)));
-            segments.extend(new);
-            segments.sort_by_key(|segment| segment.manifest.id());
         });
     }
 }

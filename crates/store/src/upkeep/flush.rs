@@ -123,13 +123,7 @@ impl Engine {
         self.counters.flushed_bytes.fetch_add(manifest.as_ref().map_or(0, |manifest| manifest.bytes), Relaxed);
         self.change_snapshot(|snapshot| {
             snapshot.heads.retain(|head| !Arc::ptr_eq(head, &pending.head));
-            if let Some(manifest) = manifest {
-                let segment = self.open_segment(manifest);
-                let segments = Arc::make_mut(&mut snapshot.segments);
-                segments.retain(|other| other.manifest.id() != segment.manifest.id());
-                segments.push(segment);
-                segments.sort_by_key(|segment| segment.manifest.id());
-            }
+            manifest.into_iter().for_each(|manifest| self.show(snapshot, manifest));
         });
         if sequence + 1 < flushing.next_segment {
             self.newest.forget(); // an import came between a try that failed and this one

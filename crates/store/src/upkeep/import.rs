@@ -25,7 +25,7 @@ use crate::{
     engine::{Engine, too_large},
     facts::Facts,
     segment::{
-        Segment, SegmentWriter,
+        SegmentWriter,
         fill::write_blocks,
         manifest::{Level, Manifest},
         week,
@@ -226,14 +226,11 @@ impl Import {
     /// Lets readers see what was entered.
     fn show(&mut self) {
         let engine = self.engine.clone();
-        let segments: Vec<Arc<Segment>> =
-            mem::take(&mut self.written).into_iter().map(|manifest| engine.open_segment(manifest)).collect();
+        let written = mem::take(&mut self.written);
         engine.change_snapshot(|snapshot| {
-            let all = Arc::make_mut(&mut snapshot.segments);
-            let is_new = |segment: &Arc<Segment>| all.iter().all(|known| known.manifest.id() != segment.manifest.id());
-            let news: Vec<_> = segments.into_iter().filter(is_new).collect();
-            all.extend(news);
-            all.sort_by_key(|segment| segment.manifest.id());
+            let known = snapshot.segments.clone();
+            let is_new = |of: &Manifest| known.iter().all(|segment| segment.manifest.id() != of.id());
+            written.into_iter().filter(is_new).for_each(|manifest| engine.show(snapshot, manifest));
         });
         engine.newest.forget();
         engine.release(&mut self.unentered);

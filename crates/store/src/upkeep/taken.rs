@@ -7,11 +7,7 @@
 //! ```
 //! An epoch's frames become part of the archive in the order of their numbers, and each once: the change says up to which they are.
 
-use std::{
-    collections::BTreeMap,
-    io,
-    sync::{Arc, atomic::Ordering::Relaxed},
-};
+use std::{collections::BTreeMap, io, sync::atomic::Ordering::Relaxed};
 
 use archive::PvId;
 use sample::Timestamp;
@@ -298,12 +294,7 @@ impl Engine {
         if !self.catalog.commit_taken(manifest.as_ref(), &facts, &taken)? {
             return Ok(()); // a try before was told as failed, and held
         }
-        self.change_snapshot(|snapshot| {
-            let Some(manifest) = manifest else { return };
-            let segments = Arc::make_mut(&mut snapshot.segments);
-            segments.push(self.open_segment(manifest));
-            segments.sort_by_key(|segment| segment.manifest.id());
-        });
+        self.change_snapshot(|snapshot| manifest.into_iter().for_each(|manifest| self.show(snapshot, manifest)));
         self.newest.forget();
         let Some(owned) = &self.owned else { return Ok(()) };
         // A sync under way has counted without these, and would set the count back to that.

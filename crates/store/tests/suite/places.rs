@@ -116,6 +116,31 @@ fn sealed_segments_go_from_place_to_place_and_what_finds_them_stays_near() {
 }
 
 #[test]
+fn an_answer_that_was_begun_before_a_segment_was_sealed_reads_it_to_its_end_though_it_is_moved() {
+    let disk = Arc::new(SimDisk::default());
+    let archive = open(&disk, config(), 0);
+    let pvs = register(&archive.store, &["A", "B"]).unwrap();
+    archive.record(&pvs, 5); // the only one of its week: it is sealed as it is
+    let before = read(&archive.store, pvs[0], TimeRange::ALL);
+    let reader = archive.store.reader();
+    let reading = reader.samples(pvs[0], TimeRange::ALL);
+    archive.store.tick(at(12 * DAY));
+    wait_until("the week is sealed", || reader.partitions()[0].state == WeekState::Sealed);
+    archive.store.tick(at(19 * DAY));
+    wait_until("it is moved", || archive.segments() == [0, 1, 0]);
+    let moved = reader.samples(pvs[0], TimeRange::ALL);
+    archive.store.tick(at(40 * DAY));
+    wait_until("it is moved on", || archive.segments() == [0, 0, 1]);
+    assert_eq!(archive.near_segments().len(), 1, "somebody reads it");
+    for reading in [reading, moved] {
+        assert_eq!(reading.map(|batch| batch.unwrap().len()).sum::<usize>(), before.len());
+    }
+    wait_until("the sources are removed", || archive.near_segments().is_empty() && archive.medium.keys().len() == 1);
+    assert_eq!(read(&archive.store, pvs[0], TimeRange::ALL), before);
+    assert_eq!(reader.health().problems, Vec::<String>::new());
+}
+
+#[test]
 fn a_place_that_cannot_be_reached_costs_its_own_samples_only_and_comes_back_by_itself() {
     let disk = Arc::new(SimDisk::default());
     let (archive, pvs) = two_weeks(&disk);

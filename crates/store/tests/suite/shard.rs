@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use archive::{Directory, GapScope, PvId, Record, Sink};
+use archive::{Directory, GapScope, Purge, PvId, Record, Sink, WeekState};
 use sample::{Gap, GapCause, TimeRange, Value};
 use shared::{
     Created, Owner, OwnerStanding, Seq, Settings, Shard, Shared,
@@ -322,6 +322,39 @@ fn an_answer_that_was_begun_before_a_merge_reads_segments_of_epochs_before_to_th
         next.store.ship();
         shared::Shared::list(&*cluster.memory, "3.a/seg/0000000000000001/", "", 10_000).unwrap().is_empty()
     });
+    drop(node);
+}
+
+#[test]
+fn an_answer_that_was_begun_before_a_segment_of_an_epoch_before_was_sealed_reads_it_to_its_end() {
+    let cluster = Cluster::new();
+    let node = cluster.open(0);
+    node.store.replay().unwrap();
+    let pv = register(&node.store, &["A"]).unwrap()[0];
+    append(&node.store, pv, &values(0..10)).unwrap();
+    node.flush(LATER);
+    let (node, next) = (node.shipped(), cluster.open(2 * LATER));
+    next.store.replay().unwrap();
+    let reader = next.store.reader();
+    let answer = reader.samples(pv, TimeRange::ALL);
+    let in_two_weeks = 1000 * LATER;
+    next.store.tick(at(in_two_weeks));
+    wait_until("the week is sealed", || reader.partitions()[0].state == WeekState::Sealed);
+    next.store.writer().delete_range(pv, TimeRange { t0: at(0), t1: at(45) }, &by(in_two_weeks)).unwrap();
+    next.store.writer().purge(Purge { pv: None, before: at(i64::MAX) }, &by(in_two_weeks)).unwrap();
+    wait_until("the segment is written anew", || reader.health().purging == 0);
+    wait_until("the journal has all changes", || {
+        next.store.ship();
+        next.store.shard().unwrap().waiting == 0
+    });
+    next.store.ship();
+    assert_eq!(answer.map(|batch| batch.unwrap().len()).sum::<usize>(), 10);
+    wait_until("what was purged goes with its last reader", || {
+        next.store.ship();
+        cluster.memory.list("3.a/seg/0000000000000001/", "", 10_000).unwrap().is_empty()
+    });
+    assert_eq!(read(&next.store, pv, TimeRange::ALL), values(5..10));
+    assert_eq!(reader.health().problems, Vec::<String>::new());
     drop(node);
 }
 

@@ -103,7 +103,7 @@ impl Segment {
             0 => bytes = vec![0; entry.len as usize],
             _ => bytes.resize(entry.len as usize, 0),
         }
-        self.disk.read_at(&self.manifest.key, entry.offset, &mut bytes).map_err(|error| match error.kind() {
+        self.file.disk.read_at(&self.manifest.key, entry.offset, &mut bytes).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => self.corrupt_block(pv, entry, "the file ends before it"),
             _ => io_error(&self.manifest.key, error),
         })?;
@@ -118,7 +118,7 @@ impl Segment {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
-        self.disk.read_parts_at(&self.manifest.key, parts)
+        self.file.disk.read_parts_at(&self.manifest.key, parts)
     }
 
     /// Reads bytes of neighbouring blocks, which are to be verified one by one.
@@ -127,7 +127,7 @@ impl Segment {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         bytes.resize(len, 0);
-        self.disk.read_at(&self.manifest.key, offset, bytes)
+        self.file.disk.read_at(&self.manifest.key, offset, bytes)
     }
 
     /// The samples in the bytes of a block, if checksum and index say that they are these.
