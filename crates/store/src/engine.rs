@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
-        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -92,6 +92,8 @@ pub(crate) struct Engine {
     alive: AtomicI64,
     /// The number of the segment that a flush is about, which lets readers see it; `u64::MAX` for none.
     pub(crate) flushing_segment: AtomicU64,
+    /// The number of the last merge: no segment that is or was there since the start has a higher one.
+    pub(crate) merges: AtomicU32,
     /// Segments with lower numbers may have been taken over from another recorder: a deletion that began before is for them too.
     pub(crate) taken_over_below: AtomicU64,
 }
@@ -207,6 +209,7 @@ impl Engine {
             flush_wanted: AtomicBool::new(false),
             alive: AtomicI64::new(alive.nanos()),
             flushing_segment: AtomicU64::new(u64::MAX),
+            merges: AtomicU32::new(0),
             taken_over_below: AtomicU64::new(0),
         }
     }
@@ -233,6 +236,7 @@ impl Engine {
     /// Lets readers see a segment, in the place of the one that has its number, if there is one. If both are one file it is shared, so that
     /// it does not go before those who read the former one are done.
     pub(crate) fn show(&self, snapshot: &mut Snapshot, manifest: Manifest) {
+        self.merges.fetch_max(manifest.generation, Relaxed);
         let segments = Arc::make_mut(&mut snapshot.segments);
         let place = segments.binary_search_by_key(&manifest.id(), |segment| segment.manifest.id());
         let former = place.ok().map(|at| &segments[at]).filter(|of| of.manifest.is_of_one_file_with(&manifest));

@@ -43,7 +43,8 @@ pub(crate) struct Manifest {
     pub(crate) part: u32,
     /// The highest number of the segments that were merged into this one; its own if it came from a flush.
     pub(crate) last: u64,
-    /// How often its samples were merged: makes the keys of what is written anew differ from what is replaced.
+    /// The number of the merge that wrote it, 0 if none did. It rises with each merge, so that no key is given twice; programs before
+    /// counted how often its samples were merged.
     pub(crate) generation: u32,
     pub(crate) key: String,
     pub(crate) bytes: u64,

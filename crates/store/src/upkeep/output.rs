@@ -1,6 +1,9 @@
 //! What a merge writes: segments, one after the other, under keys that no file has.
 
-use std::{io, sync::Arc};
+use std::{
+    io,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
 
 use archive::PvId;
 use sample::Timestamp;
@@ -52,7 +55,6 @@ impl<'a> Output<'a> {
         let taken = others.filter(|id| id.0 == first.sequence && !ids.contains(id)).map(|(_, part)| part).collect();
         let manifest = Manifest {
             last: manifests().map(|manifest| manifest.last).max().unwrap_or(first.last),
-            generation: manifests().map(|manifest| manifest.generation).max().unwrap_or(0) + 1,
             level: plan.level,
             written: (
                 manifests().map(|manifest| manifest.written.0).min().unwrap_or(first.written.0),
@@ -80,12 +82,14 @@ impl<'a> Output<'a> {
         Ok(self.writer.get_or_insert_with(begin))
     }
 
-    /// Finds a key that no file has: that of a segment that was replaced may still be read, and goes when its reader is done.
+    /// Finds a key that no file has and no segment had, near or elsewhere: one that was replaced may still be read, and goes when its reader
+    /// is done. Its part may be free all the same, when all that it had was taken away.
     fn name_next(&mut self) -> Result<(), Error> {
         let next = self.written.last().map_or(0, |last| last.part + 1);
         let mut free = (next..).filter(|part| !self.taken.contains(part));
         self.manifest.part = free.next().expect("parts do not end");
         loop {
+            self.manifest.generation = self.engine.merges.fetch_add(1, Relaxed).wrapping_add(1);
             let Manifest { sequence, last, generation, part, .. } = self.manifest;
             let folder = self.manifest.folder();
             let key = format!("{folder}/{sequence:012}-{last:012}-{generation}-{part:03}.seg");
@@ -97,7 +101,7 @@ impl<'a> Output<'a> {
                     return Ok(());
                 }
                 Err(source) => return Err(Error::Io { doing: "look for", path: key, source }),
-                Ok(_) => self.manifest.generation += 1,
+                Ok(_) => {} // of a merge before the start
             }
         }
     }
@@ -132,5 +136,137 @@ impl Engine {
         {
             tracing::warn!("cannot remove the unfinished {key}: {error}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, time::Duration};
+
+    use archive::{By, Method, Protocol, PvName, PvSettings, PvState, Record, Sink};
+    use sample::{Alarm, Batch, Sample, TimeRange, Value};
+    use shared::{Owner, OwnerStanding, Settings, Shard, twin::Memory};
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::{
+        Config, Shipping, Store, catalog::Told, codec::Effort, disk::RealDisk, segment::fill::write_blocks,
+        upkeep::compact::Compaction,
+    };
+
+    fn at(nanos: i64) -> Timestamp {
+        Timestamp::from_nanos(nanos)
+    }
+
+    fn batch() -> Batch {
+        let sample = |time| Sample {
+            time: at(time),
+            value: Value::F64(time as f64),
+            alarm: Alarm::default(),
+            pulse: 0,
+            stamp: None,
+        };
+        let mut batch = Batch::of(&sample(0));
+        (1..100).for_each(|time| assert!(batch.push(&sample(time))));
+        batch
+    }
+
+    fn config(folder: &TempDir) -> Config {
+        Config { reserve_bytes: 0, ..Config::new(folder.path()) }
+    }
+
+    /// A store with two PVs whose samples are in two parts of one merge.
+    fn in_two_parts(store: &Store) -> [PvId; 2] {
+        let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
+        let names = ["A", "B"].map(|name| (PvName::new(name).unwrap(), settings.clone()));
+        let entries = store.writer().register(&names, &By::new("test", at(0))).unwrap();
+        let pvs = [entries[0].id, entries[1].id];
+        let records = pvs.map(|pv| (pv, Record::Samples(batch())));
+        store.writer().append(&records, at(100)).unwrap();
+        let engine = &store.engine;
+        engine.flush(at(100)).unwrap();
+        let run = engine.snapshot().segments.to_vec();
+        let (leave_out, trimmings) = (|_| false, Trimmings::default());
+        let plan = Plan { run: &run, level: Level::Minutes, trimmed: 0, leave_out: &leave_out, trimmings: &trimmings };
+        let mut output = Output::new(engine, &plan).unwrap();
+        for pv in pvs {
+            write_blocks(output.writer().unwrap(), pv, &batch(), Effort::Merge, &mut None).unwrap();
+            output.finish().unwrap(); // as when it has become large
+        }
+        engine.enter(&run, output.written, Told::default()).unwrap();
+        assert_eq!(parts(store), [(0, 0), (0, 1)]);
+        pvs
+    }
+
+    fn parts(store: &Store) -> Vec<(u64, u32)> {
+        store.engine.snapshot().segments.iter().map(|segment| segment.manifest.id()).collect()
+    }
+
+    /// The segment that has a PV.
+    fn of(store: &Store, pv: PvId) -> Arc<Segment> {
+        let snapshot = store.engine.snapshot();
+        snapshot.segments.iter().find(|segment| segment.manifest.may_hold(pv)).unwrap().clone()
+    }
+
+    fn write_anew(store: &Store, pv: PvId) -> String {
+        let done = store.engine.merge(&[of(store, pv)], Level::Minutes, &|| true).unwrap();
+        assert_eq!(done, Compaction::Done);
+        of(store, pv).manifest.key.clone()
+    }
+
+    fn take_away(store: &Store, pv: PvId) {
+        let done = store.engine.replace_segments(&[of(store, pv)], Vec::new(), Told::default()).unwrap();
+        assert_eq!(done, Compaction::Done);
+    }
+
+    fn samples(store: &Store, pv: PvId) -> usize {
+        store.reader().samples(pv, TimeRange::ALL).map(|batch| batch.unwrap().len()).sum()
+    }
+
+    #[test]
+    fn a_key_is_not_given_again_when_the_part_that_had_it_is_gone() {
+        let folder = TempDir::new().unwrap();
+        let store = Store::open(config(&folder), at(0)).unwrap();
+        let [a, b] = in_two_parts(&store);
+        let mut keys = BTreeSet::from([a, b].map(|pv| of(&store, pv).manifest.key.clone()));
+        assert!(keys.insert(write_anew(&store, a)));
+        take_away(&store, a);
+        let again = write_anew(&store, b);
+        assert_eq!(parts(&store), [(0, 0)], "it has the part that is free");
+        assert!(keys.insert(again), "{keys:?}");
+        assert_eq!(samples(&store, b), 100);
+    }
+
+    fn open_shard(memory: &Arc<Memory>, folder: &TempDir, now: i64) -> Store {
+        let settings = Settings { commit_every: Duration::ZERO, keep_unnamed: Duration::ZERO, ..Settings::default() };
+        let owner = Owner::take(memory.clone(), Shard::new(3, 'a').unwrap(), "node", 1, 1, settings).unwrap();
+        let shipping = Shipping { every: None, ..Shipping::default() };
+        let disk = Arc::new(RealDisk::new(folder.path()));
+        let store = Store::open_shard(disk, config(folder), owner, shipping, at(now)).unwrap();
+        store.replay().unwrap();
+        store
+    }
+
+    #[test]
+    fn a_segment_never_gets_the_key_of_one_that_an_epoch_before_has_written() {
+        let (memory, folders) = (Arc::new(Memory::default()), [(); 3].map(|()| TempDir::new().unwrap()));
+        let store = open_shard(&memory, &folders[0], 0);
+        let [a, b] = in_two_parts(&store);
+        let before = write_anew(&store, a);
+        store.close(at(200)).unwrap();
+
+        let store = open_shard(&memory, &folders[1], 300);
+        assert_eq!(of(&store, a).manifest.key, before);
+        take_away(&store, a);
+        assert_ne!(write_anew(&store, b), before);
+        assert_eq!(samples(&store, b), 100);
+        write_anew(&store, b);
+        store.engine.ship_all().unwrap();
+        let health = store.shard().unwrap();
+        assert_eq!((health.standing, health.trouble), (OwnerStanding::Owning, None));
+        store.close(at(400)).unwrap();
+
+        let store = open_shard(&memory, &folders[2], 500);
+        assert_eq!((samples(&store, a), samples(&store, b)), (0, 100));
     }
 }
