@@ -100,7 +100,7 @@ impl Engine {
         let Some(pending) = &mut flushing.pending else { return Ok(()) };
         let sequence = pending.sequence;
         self.counters.repeats_dropped.fetch_add(pending.head.take_repeats(), Relaxed);
-        let entered = if pending.tried && self.owned.is_some() { self.entered(sequence)? } else { None };
+        let entered = if pending.tried { self.entered(sequence)? } else { None };
         let manifest = match entered {
             Some(entered) => Some(entered),
             None => self.write_segment(&pending.head, sequence, now)?,
@@ -148,8 +148,9 @@ impl Engine {
         Ok(())
     }
 
-    /// The segment of a flush that the catalogue has, though that was told as failed: it may be on its way to the shared store, where a key
-    /// never has other bytes.
+    /// The segment of a flush that the catalogue has, though that was told as failed. Written again its file might be another one than the
+    /// catalogue means, as a PV may have got another name meanwhile; and it may be on its way to the shared store, where a key never has
+    /// other bytes.
     fn entered(&self, sequence: u64) -> Result<Option<Manifest>, Error> {
         let segments = self.catalog.segments()?;
         Ok(segments.into_iter().find(|manifest| manifest.id() == (sequence, 0)))

@@ -7,10 +7,10 @@ use crate::sim;
 use std::sync::Arc;
 
 use archive::{Action, DataFate, Deletion, OldName, Purge, PvEntry, PvId, PvName, RemovedPv};
-use common::{append, at, by, name, register, sample, wait_until};
+use common::{append, at, by, name, read, register, sample, wait_until};
 use sample::{TimeRange, Value};
 use sim::{Call, Crash, Failure, Fault, SimDisk};
-use store::{Config, Error, Store};
+use store::{Config, Durable, Error, Store};
 
 const A: PvId = PvId(0);
 const B: PvId = PvId(1);
@@ -84,6 +84,51 @@ fn expect_the_same_after_a_crash(disk: &SimDisk, now: &View, seed: u64, context:
     for crash in [Crash::OfProcess, Crash::Forgetful, Crash::Torn(seed)] {
         assert_eq!(view(&open(&Arc::new(disk.after(crash)))), *now, "{context}, after {crash:?}");
     }
+}
+
+/// How many syncs a flush has, at least.
+const SYNCS: u64 = 6;
+
+#[test]
+fn a_flush_that_holds_though_it_was_told_as_failed_does_not_write_its_segment_again() {
+    let (mut held, samples) = (0, [sample(10, Value::F64(1.0)), sample(20, Value::F64(2.0))]);
+    for sync in 0..SYNCS {
+        for cut in 0.. {
+            let (context, disk) = (format!("sync {sync}, cut after {cut}"), Arc::new(SimDisk::default()));
+            let config = Config { durable: Durable::Off, ..Config::new("simulated") };
+            let store = Store::open_on(disk.clone(), config, at(0)).unwrap();
+            let pv = register(&store, &["A"]).unwrap()[0];
+            append(&store, pv, &samples).unwrap();
+            disk.fail(Fault { call: Call::Sync, at: sync, failure: Failure::Eio, lasting: true });
+            let flushed = flush(&store);
+            disk.heal();
+            let is_entered = open(&Arc::new(disk.after(Crash::OfProcess))).reader().health().segments == 1;
+            if flushed.is_ok() || !is_entered {
+                break;
+            }
+            held += 1;
+            // With its name in it the file would be another one.
+            store.writer().rename(pv, &name("A2"), OldName::Alias, &by(50)).unwrap();
+            disk.crash_after(disk.changes() + cut);
+            let over = flush(&store).is_ok();
+            drop(store);
+            for crash in [Crash::OfProcess, Crash::Forgetful, Crash::Torn(cut)] {
+                let store = open(&Arc::new(disk.after(crash)));
+                let found: Vec<_> = store.reader().samples(pv, TimeRange::ALL).collect();
+                assert!(found.iter().all(Result::is_ok), "{context}, {crash:?}: {found:?}");
+                assert_eq!(read(&store, pv, TimeRange::ALL), samples, "{context}, {crash:?}");
+            }
+            if over {
+                break;
+            }
+        }
+    }
+    assert!(held > 0);
+}
+
+/// Flushes at once: a purge begins with that, and finds nothing to purge.
+fn flush(store: &Store) -> Result<(), Error> {
+    store.writer().purge(Purge { pv: None, before: at(0) }, &by(40)).map(|_| ())
 }
 
 #[test]
