@@ -141,7 +141,7 @@ impl Engine {
         let untold = self.catalog.untold(position, self.registry().next())?;
         let mut tail = Tail::new(&self.registry(), untold);
         let mut alive = position.alive;
-        let mut numbers = owned.reserved.clone();
+        let mut numbers = self.numbers_left(owned)?;
         for (epoch, position) in positions.iter().filter(|(epoch, _)| **epoch < owned.epoch) {
             self.replay_epoch(owned, (*epoch, position), &mut tail, &mut alive, &mut numbers)?;
         }
@@ -152,6 +152,14 @@ impl Engine {
         self.unentered.lock().expect("no holder of this lock panics").retain(|number| !owned.reserved.contains(number));
         owned.whole.store(true, Relaxed);
         Ok(())
+    }
+
+    /// The reserved numbers that no segment has: a replay that broke off has entered some.
+    fn numbers_left(&self, owned: &Owned) -> Result<std::ops::Range<u64>, Error> {
+        let segments = self.catalog.segments()?;
+        let numbers = segments.iter().map(|manifest| manifest.sequence);
+        let last = numbers.filter(|number| owned.reserved.contains(number)).max();
+        Ok(last.map_or(owned.reserved.start, |last| last + 1)..owned.reserved.end)
     }
 
     fn replay_epoch(

@@ -1,7 +1,7 @@
 //! A store that belongs to a shard, case by case: what is durable when, what the next owner finds, what stays while nothing can be
 //! shipped, and what an owner does that was replaced in its sleep.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use archive::{Directory, GapScope, Purge, PvId, Record, Sink, WeekState};
 use sample::{Gap, GapCause, TimeRange, Value};
@@ -165,6 +165,36 @@ fn the_next_owner_finds_what_was_flushed_and_what_was_only_committed() {
 }
 
 #[test]
+fn a_replay_that_broke_off_goes_on_behind_what_it_has_put_into_segments() {
+    let cluster = Cluster::new();
+    let mut node = cluster.open(0);
+    node.store.replay().unwrap();
+    let pv = register(&node.store, &["A"]).unwrap()[0];
+    let pieces = || cluster.memory.list("3.a/log/", "", 10_000).unwrap();
+    let files = || pieces().iter().filter_map(|key| key.split('/').nth(3).map(str::to_owned)).collect::<BTreeSet<_>>();
+    let mut written = 0;
+    while files().len() < 3 {
+        append(&node.store, pv, &values(written..written + 10)).unwrap();
+        written += 10;
+        node = node.shipped();
+    }
+    let next = cluster.open(LATER);
+    let last = pieces().pop().unwrap();
+    let bytes = cluster.memory.get(&last, 0..u64::MAX).unwrap().unwrap();
+    cluster.memory.remove(&last).unwrap();
+    next.store.replay().unwrap_err();
+    assert!(next.store.reader().health().segments > 0, "those of the files before");
+    cluster.memory.put(&last, &bytes).unwrap();
+    next.store.replay().unwrap();
+    assert_eq!(read(&next.store, pv, TimeRange::ALL), values(0..written));
+    let next = next.shipped();
+    let third = cluster.open(2 * LATER);
+    third.store.replay().unwrap();
+    assert_eq!(read(&third.store, pv, TimeRange::ALL), values(0..written));
+    drop((node, next));
+}
+
+#[test]
 fn a_node_that_is_cut_off_goes_on_recording_and_ships_in_order_when_it_is_back() {
     let cluster = Cluster::new();
     let node = cluster.open(0);
@@ -232,7 +262,7 @@ fn segments_that_were_merged_are_read_by_the_next_owner_and_the_old_ones_go() {
     });
     let (node, written) = (node.shipped(), written.get());
     let listed = |memory: &Memory| {
-        let mut keys = std::collections::BTreeSet::new();
+        let mut keys = BTreeSet::new();
         for key in shared::Shared::list(memory, "3.a/seg/", "", 10_000).unwrap() {
             keys.insert(key.rsplit_once('/').unwrap().0.to_owned());
         }
