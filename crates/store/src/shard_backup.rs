@@ -26,7 +26,7 @@ use crate::{
         segment::hash,
         unwritten,
     },
-    segment::manifest::Manifest,
+    segment::{manifest::Manifest, week},
 };
 
 /// The owner may have done without something just when it was fetched: then all is begun anew, so often.
@@ -94,6 +94,7 @@ fn back_up_locked(
             Ok(Some(done)) => {
                 let place = || {
                     let mark = RealDisk::new(&new);
+                    sync_weeks(&mark)?;
                     mark.write_at(MARK, 0, format!("{of}\n").as_bytes())?;
                     mark.sync(MARK)?;
                     mark.sync_folder("")?;
@@ -182,6 +183,11 @@ fn attempted(
     Ok(Some(done))
 }
 
+/// Makes the names of segments durable, before the backup goes from which some of them were taken.
+fn sync_weeks(disk: &dyn Disk) -> io::Result<()> {
+    disk.list("")?.iter().filter(|name| week::is_folder(name)).try_for_each(|week| disk.sync_folder(week))
+}
+
 fn remove(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -236,5 +242,40 @@ impl io::Write for At<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use archive::{By, Method, Protocol, PvName, PvSettings, PvState, Record, Sink};
+    use sample::{Alarm, Sample, Value};
+    use shared::twin::Memory;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::disk::real::tests::take_synced;
+
+    #[test]
+    fn what_is_taken_from_the_backup_before_is_durable_before_that_goes() {
+        let (at, to, of) = (Timestamp::from_nanos, TempDir::new().unwrap(), TempDir::new().unwrap());
+        let shared: Arc<dyn Shared> = Arc::new(Memory::default());
+        let (shard, config) = (Shard::new(3, 'a').unwrap(), Config { reserve_bytes: 0, ..Config::new(of.path()) });
+        let owner = Owner::take(shared.clone(), shard.clone(), "node", 1, 1, Settings::default()).unwrap();
+        let disk = Arc::new(RealDisk::new(of.path()));
+        let store = Store::open_shard(disk, config.clone(), owner, Shipping::default(), at(0)).unwrap();
+        store.replay().unwrap();
+        let settings = PvSettings::plain(Protocol::Ca, Method::Monitor, PvState::Active);
+        let pv = store.writer().register(&[(PvName::new("A").unwrap(), settings)], &By::new("test", at(0))).unwrap();
+        let sample = Sample { time: at(1), value: Value::F64(1.0), alarm: Alarm::default(), pulse: 0, stamp: None };
+        store.writer().append(&[(pv[0].id, Record::Sample(sample))], at(1)).unwrap();
+        store.close(at(2)).unwrap();
+
+        let back_up = || backup_shard(&shared, &shard, (to.path(), "shard-3", "a test"), &config, at(3)).unwrap();
+        back_up();
+        take_synced();
+        let again = back_up().unwrap();
+        assert_eq!((again.copied, again.kept), (0, 1));
+        let week = to.path().join("shard-3.new/1970-W01");
+        assert!(take_synced().contains(&week), "{}", week.display());
     }
 }

@@ -299,6 +299,8 @@ impl Disk for RealDisk {
     }
 
     fn sync_folder(&self, folder: &str) -> io::Result<()> {
+        #[cfg(test)]
+        tests::note_synced(self.path.join(folder));
         open_at(&*self.root()?, folder, OFlags::RDONLY | OFlags::DIRECTORY)?.sync_all()
     }
 
@@ -384,8 +386,24 @@ fn write_zeros(file: &File, len: u64) -> io::Result<()> {
 
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "an operator renames folders by other means than the store's")]
-mod tests {
+pub(crate) mod tests {
+    use std::cell::RefCell;
+
     use super::*;
+
+    thread_local! {
+        /// The folders that this thread has synced.
+        static SYNCED: RefCell<Vec<PathBuf>> = const { RefCell::new(Vec::new()) };
+    }
+
+    pub(crate) fn note_synced(folder: PathBuf) {
+        SYNCED.with_borrow_mut(|synced| synced.push(folder));
+    }
+
+    /// Those since it was asked last.
+    pub(crate) fn take_synced() -> Vec<PathBuf> {
+        SYNCED.take()
+    }
 
     #[test]
     fn more_files_than_may_be_open_are_all_written_and_read() {
