@@ -1,5 +1,6 @@
 //! What this node holds of epochs that have ended: files of logs with samples that no journal may have. They are offered to whoever has the
 //! shard, until that one says that all of it is in the journal. Folders that a kill or a power cut has left are offered as well.
+//! One that nobody needs any more stays while answers that were begun before read its segments.
 //!
 //! ```text
 //!   data/shards/17/00000000000000e5/      a folder for each epoch of each shard that this node ever had
@@ -8,34 +9,49 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::{Duration, Instant},
 };
 
 use cluster::{Board, Held, Pairs};
 use shared::{Epoch, Frames, Part};
 use store::{LogFrames, disk::RealDisk};
 
+/// A folder of no use that is still read goes after so long all the same: an answer that nobody fetches must not keep room for ever. In the
+/// shared store, segments that were merged stay as long.
+const READ_WITHIN: Duration = Duration::from_secs(600);
+
 /// The folders of epochs that have ended.
 #[derive(Debug)]
 pub(super) struct Folders {
     root: PathBuf,
     held: Mutex<Vec<Arc<HandedFolder>>>,
+    /// Those of no use any more that answers may read, and since when.
+    spent: Mutex<Vec<(EpochFolder, Instant)>>,
 }
 
-/// One of them.
+/// The folder of an epoch.
+#[derive(Clone, Debug)]
+pub(super) struct EpochFolder {
+    pub(super) path: PathBuf,
+    /// With what its store reads, and every answer that has begun with that.
+    pub(super) disk: Weak<RealDisk>,
+}
+
+/// One that is held.
 #[derive(Debug)]
 pub(super) struct HandedFolder {
     shard: u32,
     epoch: u64,
-    path: PathBuf,
+    folder: EpochFolder,
     frames: Frames,
     log: LogFrames,
 }
 
 impl HandedFolder {
-    pub(super) fn new(shard: u32, epoch: u64, path: PathBuf, frames: Frames) -> HandedFolder {
-        let log = LogFrames::new(Arc::new(RealDisk::new(&path)));
-        HandedFolder { shard, epoch, path, frames, log }
+    pub(super) fn new(shard: u32, epoch: u64, folder: EpochFolder, frames: Frames) -> HandedFolder {
+        let log = LogFrames::new(Arc::new(RealDisk::new(&folder.path)));
+        HandedFolder { shard, epoch, folder, frames, log }
     }
 
     fn part(&self, pairs: Pairs) -> Option<Part> {
@@ -56,7 +72,7 @@ impl Held for HandedFolder {
 impl Folders {
     /// Those in the data folder, with what starts before this one have left.
     pub(super) fn find(data: &Path) -> io::Result<Folders> {
-        let folders = Folders { root: data.join("shards"), held: Mutex::default() };
+        let folders = Folders { root: data.join("shards"), held: Mutex::default(), spent: Mutex::default() };
         fs::create_dir_all(&folders.root)?;
         for shard in fs::read_dir(&folders.root)? {
             let shard = shard?.path();
@@ -65,8 +81,11 @@ impl Folders {
                 let path = epoch?.path();
                 let Some(epoch) = name(&path).and_then(|name| u64::from_str_radix(name, 16).ok()) else { continue };
                 match LogFrames::new(Arc::new(RealDisk::new(&path))).extent() {
-                    Ok(Some(frames)) => folders.hold(HandedFolder::new(number, epoch, path, frames)),
-                    Ok(None) => folders.remove(&path),
+                    Ok(Some(frames)) => {
+                        let folder = EpochFolder { path, disk: Weak::new() };
+                        folders.hold(HandedFolder::new(number, epoch, folder, frames));
+                    }
+                    Ok(None) => remove(&path),
                     Err(error) => tracing::error!("what {} holds of a shard cannot be read: {error}", path.display()),
                 }
             }
@@ -90,7 +109,7 @@ impl Folders {
 
     /// What no other node has taken yet, one sentence's subject for each folder.
     pub(super) fn waiting(&self) -> Vec<String> {
-        let told = |of: &Arc<HandedFolder>| format!("what {} holds of shard {}", of.path.display(), of.shard);
+        let told = |of: &Arc<HandedFolder>| format!("what {} holds of shard {}", of.folder.path.display(), of.shard);
         self.all().iter().map(told).collect()
     }
 
@@ -100,15 +119,29 @@ impl Folders {
         found.map(|folder| folder as Arc<dyn Held>)
     }
 
-    /// Nobody needs a folder any more.
-    pub(super) fn remove(&self, path: &Path) {
-        if let Err(error) = fs::remove_dir_all(path) {
-            tracing::warn!("{} is of no use any more and cannot be removed: {error}", path.display());
-        }
+    /// Nobody needs a folder any more: it goes when the last answer that reads it is done.
+    pub(super) fn let_go(&self, folder: EpochFolder) {
+        let now = Instant::now();
+        self.spent().push((folder, now));
+        self.remove_spent(now);
     }
 
-    /// Offers each of them once, the oldest epochs first, and removes what was taken.
+    fn spent(&self) -> MutexGuard<'_, Vec<(EpochFolder, Instant)>> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Removes what nobody reads any more, or for too long.
+    fn remove_spent(&self, now: Instant) {
+        let is_over = |(folder, since): &mut (EpochFolder, Instant)| {
+            folder.disk.strong_count() == 0 || now.saturating_duration_since(*since) >= READ_WITHIN
+        };
+        let over: Vec<_> = self.spent().extract_if(.., is_over).collect();
+        over.iter().for_each(|(folder, _)| remove(&folder.path));
+    }
+
+    /// Offers each of them once, the oldest epochs first, and lets go what was taken. To be called about once a second.
     pub(super) fn offer(&self, board: &Board) {
+        self.remove_spent(Instant::now());
         let mut held = self.all().clone();
         held.sort_by_key(|folder| (folder.shard, folder.epoch));
         for folder in held {
@@ -121,7 +154,7 @@ impl Folders {
                         folder.shard
                     );
                     self.all().retain(|other| !Arc::ptr_eq(other, &folder));
-                    self.remove(&folder.path);
+                    self.let_go(folder.folder.clone());
                 }
                 Ok(false) => {}
                 Err(error) => tracing::debug!("what is held of shard {} is not taken yet: {error}", folder.shard),
@@ -130,6 +163,32 @@ impl Folders {
     }
 }
 
+fn remove(path: &Path) {
+    if let Err(error) = fs::remove_dir_all(path) {
+        tracing::warn!("{} is of no use any more and cannot be removed: {error}", path.display());
+    }
+}
+
 fn name(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_read_for_ever_goes_after_ten_minutes() {
+        let data = tempfile::tempdir().unwrap();
+        let folders = Folders::find(data.path()).unwrap();
+        let path = folders.of(3, 1);
+        fs::create_dir_all(&path).unwrap();
+        let read = Arc::new(RealDisk::new(&path));
+        folders.let_go(EpochFolder { path: path.clone(), disk: Arc::downgrade(&read) });
+        let now = Instant::now();
+        folders.remove_spent(now + READ_WITHIN / 2);
+        assert!(path.exists());
+        folders.remove_spent(now + READ_WITHIN);
+        assert!(!path.exists());
+    }
 }

@@ -3,13 +3,12 @@
 //!
 //! ```text
 //!   take:     lease, seal ──► store in an empty folder ──► acquisition ──► what epochs before have committed ──► answers
-//!   give up:  no answers ──► acquisition ends ──► store ends ──► its folder is held for who has the shard now
+//!   give up:  no new answers ──► acquisition ends ──► store ends ──► its folder is held for who has the shard now
 //! ```
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -25,7 +24,7 @@ use shared::{Owner, OwnerStanding, Part, Settings, Shared};
 use store::{Closed, Offer, Shipping, Store, Writer, disk::RealDisk};
 use tokio::runtime::Handle;
 
-use super::handover::{Folders, HandedFolder};
+use super::handover::{EpochFolder, Folders, HandedFolder};
 use crate::{failure::Failure, host::clock::now};
 
 /// A taker reads no more rows of a journal than this, each a request to the shared store: five minutes of commits.
@@ -62,7 +61,7 @@ pub(super) struct NodeShards {
 /// A shard that is recorded here.
 struct Running {
     epoch: u64,
-    folder: PathBuf,
+    folder: EpochFolder,
     /// None when it was given up.
     at_work: RwLock<Option<(Store, Acquire<Writer>)>>,
 }
@@ -164,11 +163,12 @@ impl NodeShards {
         };
         let owner = Owner::take(self.shared.clone(), id, self.board.own(), self.opening.run, 1, settings)?;
         let epoch = owner.epoch().0;
-        let folder = self.folders.of(shard, epoch);
-        fs::create_dir_all(&folder)?;
-        let config = store::Config { folder: folder.clone(), ..self.opening.store.clone() };
+        let path = self.folders.of(shard, epoch);
+        fs::create_dir_all(&path)?;
+        let config = store::Config { folder: path.clone(), ..self.opening.store.clone() };
         let started = now();
-        let disk = Arc::new(RealDisk::new(&folder));
+        let disk = Arc::new(RealDisk::new(&path));
+        let folder = EpochFolder { path, disk: Arc::downgrade(&disk) };
         let store = Store::open_shard(disk, config, owner, Shipping::default(), started)?;
         let acquire = {
             let _tasks_run_here = self.opening.network.enter();
@@ -262,7 +262,7 @@ impl NodeShards {
                 tracing::info!("of shard {shard}, frames {} of epoch {} are handed over", part.frames, part.epoch);
                 self.folders.hold(HandedFolder::new(shard, running.epoch, running.folder.clone(), part.frames));
             }
-            None => self.folders.remove(&running.folder),
+            None => self.folders.let_go(running.folder.clone()),
         }
     }
 
@@ -317,3 +317,6 @@ impl Willing for Wills {
         self.1.held(shard, epoch)
     }
 }
+
+#[cfg(test)]
+mod tests;
