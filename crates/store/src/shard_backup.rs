@@ -3,7 +3,11 @@
 //! ```text
 //!   journal, pieces of the log ─► taken over aside, replayed, closed ─► 17.new: catalogue, the newest segments
 //!   segments in the shared store, or in the backup before ────────────► 17.new: all others ─► 17
+//!                                        └► 17.tried, for the next attempt
 //! ```
+//! While that is done, the owner goes on, and what it merges goes from the shared store. So the newest segments are fetched first, which are
+//! merged soon, and what was fetched in vain once is not fetched again.
+//!
 //! The shared store is only read: what a taker writes into it stays in memory (`shared::Aside`). Nothing has its place before all is there
 //! and verified.
 
@@ -29,8 +33,9 @@ use crate::{
     segment::{manifest::Manifest, week},
 };
 
-/// The owner may have done without something just when it was fetched: then all is begun anew, so often.
-const ATTEMPTS_MAX: usize = 3;
+/// The owner may have done without something just when it was fetched: then a newer journal is read, so often. Only the first time takes
+/// long.
+const ATTEMPTS_MAX: usize = 50;
 
 /// What the backup of a shard did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,12 +87,17 @@ fn back_up_locked(
         disk.rename(&format!("{name}.old"), name).map_err(io)?;
     }
     refuse_foreign(&old, of)?;
+    let tried = to.join(format!("{name}.tried"));
+    let mut gone = String::new();
     for attempt in 1.. {
         remove(&new).map_err(io)?;
-        match attempted(shared, shard, (&old, &new), config, now) {
-            Err(error) if is_damage(&error) && attempt < ATTEMPTS_MAX => {}
+        match attempted(shared, shard, (&old, &tried, &new), config, now) {
+            // What a newer journal names as well is damaged, and was not merged.
+            Err(error) if is_damage(&error) && attempt < ATTEMPTS_MAX && error.to_string() != gone => {
+                gone = error.to_string();
+            }
             Err(error) => {
-                remove(&new).map_err(io)?;
+                remove(&new).and_then(|()| remove(&tried)).map_err(io)?;
                 return Err(error);
             }
             Ok(None) => return Ok(None),
@@ -104,6 +114,7 @@ fn back_up_locked(
                     }
                     disk.rename(&format!("{name}.new"), name)?;
                     disk.sync_folder("")?;
+                    remove(&tried)?;
                     remove(&to.join(format!("{name}.old")))
                 };
                 return place().map_err(io).map(|()| Some(done));
@@ -151,7 +162,7 @@ fn is_damage(error: &Error) -> bool {
 fn attempted(
     shared: &Arc<dyn Shared>,
     shard: &Shard,
-    (old, new): (&Path, &PathBuf),
+    (old, tried, new): (&Path, &Path, &PathBuf),
     config: &Config,
     now: Timestamp,
 ) -> Result<Option<ShardBackup>, Error> {
@@ -169,16 +180,18 @@ fn attempted(
     store.close(now)?;
     let copy = copy::read_copy(&*disk)?.map_err(|reason| Error::CannotDo { doing: "back up", reason })?;
     let mut done = ShardBackup::default();
-    for manifest in &copy.segments {
+    for manifest in copy.segments.iter().rev() {
         done.bytes += manifest.bytes;
         let Some(object) = far.get(&manifest.key) else { continue };
-        let kept = keep(old, new, manifest, object);
-        if kept {
+        if keep(old, new, manifest, object) {
             done.kept += 1;
-        } else {
-            fetch(&**shared, shard, &*disk, &manifest.key, object)?;
-            done.copied += 1;
+            continue;
         }
+        if !keep(tried, new, manifest, object) {
+            fetch(&**shared, shard, &*disk, &manifest.key, object)?;
+            spare(new, tried, &manifest.key);
+        }
+        done.copied += 1;
     }
     Ok(Some(done))
 }
@@ -224,6 +237,21 @@ fn fetch(shared: &dyn Shared, shard: &Shard, disk: &dyn Disk, key: &str, object:
         disk.sync_folder(key.rsplit_once('/').map_or("", |(folder, _)| folder))
     };
     place().map_err(failed)
+}
+
+/// Leaves a segment to the next attempt as well, which fetches it again where that cannot be.
+fn spare(new: &Path, tried: &Path, key: &str) {
+    let to = tried.join(key);
+    let link = || -> io::Result<()> {
+        fs::create_dir_all(to.parent().unwrap_or(tried))?;
+        match fs::remove_file(&to) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => fs::hard_link(new.join(key), &to),
+        }
+    };
+    if let Err(error) = link() {
+        tracing::debug!("{} is not left to another attempt: {error}", to.display());
+    }
 }
 
 /// A file that is written from its beginning on.
