@@ -35,7 +35,10 @@ use query::Query;
 use remote::{Listener, Offered};
 use service::{Behind, Service};
 use shared::{Cached, Counted, Shared, Swapped, settle};
-use store::{Follower, disk::RealDisk};
+use store::{
+    Follower,
+    disk::{Disk, RealDisk},
+};
 use web::Serve;
 
 pub(crate) use self::folder::is_of_no_node;
@@ -401,9 +404,9 @@ impl List {
         if folder.exists() {
             std::fs::remove_dir_all(&folder)?;
         }
-        std::fs::create_dir_all(&folder)?;
         let id = pairs.archive(shard).ok_or("no shard has this copy")?;
-        Ok(List(Follower::new(Arc::new(RealDisk::new(&folder)), shared.clone(), id)))
+        let disks = ["0", "1"].map(|name| -> Arc<dyn Disk> { Arc::new(RealDisk::new(folder.join(name))) });
+        Ok(List(Follower::new(disks, shared.clone(), id)))
     }
 }
 

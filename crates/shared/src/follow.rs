@@ -35,6 +35,11 @@ impl Follow {
         self.image.as_ref()
     }
 
+    /// What was taken is of no use: the next call begins anew.
+    pub fn forget(&mut self) {
+        self.image = None;
+    }
+
     /// Takes what the journal has by now; says whether the catalogue is another one. A row that cannot be read is told by the next call where
     /// rows before it were taken. After an error the catalogue is begun anew, as nobody knows how far it has come.
     pub fn catch_up(&mut self, catalogue: &mut dyn Catalogue) -> Result<bool> {

@@ -3,11 +3,12 @@
 //! ```text
 //!   journal of the shard ──► its catalogue, in a folder of this node ──► the list of PVs, in memory
 //! ```
-//! What the folder holds is worth nothing: it is begun anew each time.
+//! What the folder holds is worth nothing: it is begun anew each time. It is begun in another folder when that must be after an error, as
+//! whoever asks is answered from what was known before, until all is read.
 
 use std::{
     io::{self, Read},
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock, Weak},
 };
 
 use archive::{
@@ -31,8 +32,27 @@ pub struct Follower {
 
 #[derive(Debug)]
 struct State {
-    disk: Arc<dyn Disk>,
+    /// The folder of the catalogue of the moment, and the one in which the next is begun.
+    disks: [Arc<dyn Disk>; 2],
+    /// A catalogue in the second that somebody may still read.
+    before: Option<Weak<Catalog>>,
     follow: Follow,
+}
+
+impl State {
+    /// Empties the second folder; an error while somebody reads there.
+    fn clear(&mut self) -> io::Result<()> {
+        let Some(before) = &self.before else { return Ok(()) };
+        if before.strong_count() > 0 {
+            return Err(io::Error::other("the list that was known before is still read"));
+        }
+        match self.disks[1].remove(CATALOGUE) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        self.before = None;
+        Ok(())
+    }
 }
 
 /// What is known at one moment.
@@ -45,18 +65,18 @@ struct Known {
 
 /// The catalogue while rows of the journal are taken.
 struct Kept<'a> {
+    /// Where one is begun, and why that cannot be.
     disk: &'a Arc<dyn Disk>,
+    is_clear: io::Result<()>,
     begun: Option<Restoring<'a>>,
     catalog: Option<Arc<Catalog>>,
 }
 
 impl shared::Catalogue for Kept<'_> {
     fn restore(&mut self, copy: Option<&mut dyn Read>) -> io::Result<()> {
+        std::mem::replace(&mut self.is_clear, Ok(()))?;
         self.catalog = None;
-        match self.disk.remove(CATALOGUE) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        self.disk.create_folder("")?;
         let mut begun = Restoring::new(self.disk);
         begun.restore(copy)?;
         self.begun = Some(begun);
@@ -73,9 +93,9 @@ impl shared::Catalogue for Kept<'_> {
 }
 
 impl Follower {
-    /// Of a shard, in a folder that belongs to it alone. Nothing is known before it has caught up.
-    pub fn new(disk: Arc<dyn Disk>, shared: Arc<dyn Shared>, shard: Shard) -> Follower {
-        let state = State { disk, follow: Follow::new(shared, shard) };
+    /// Of a shard, in two folders that belong to it alone. Nothing is known before it has caught up.
+    pub fn new(disks: [Arc<dyn Disk>; 2], shared: Arc<dyn Shared>, shard: Shard) -> Follower {
+        let state = State { disks, before: None, follow: Follow::new(shared, shard) };
         Follower { state: Mutex::new(state), known: RwLock::default() }
     }
 
@@ -83,22 +103,33 @@ impl Follower {
     pub fn catch_up(&self) -> Result<(), Error> {
         // Whoever panicked here has left nothing that counts: the next one begins anew.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { disk, follow } = &mut *state;
-        disk.create_folder("").map_err(|source| Error::Io { doing: "create", path: String::new(), source })?;
-        let mut kept = Kept { disk, begun: None, catalog: self.known().catalog.clone() };
+        let is_clear = state.clear();
+        let State { disks, before, follow } = &mut *state;
+        let old = self.known().catalog.clone();
+        let mut kept = Kept { disk: &disks[1], is_clear, begun: None, catalog: old.clone() };
         if !follow.catch_up(&mut kept)? {
             return Ok(());
         }
         let Kept { begun, catalog, .. } = kept;
-        let catalog = match begun {
-            None => catalog,
-            Some(begun) => {
-                begun.finish(follow.image().map(shared::Image::next).unwrap_or_default())?;
-                Some(Arc::new(Catalog::open(disk.clone())?))
-            }
+        let is_another = begun.is_some();
+        let next = follow.image().map(shared::Image::next).unwrap_or_default();
+        let read = || -> Result<Known, Error> {
+            let catalog = match begun {
+                None => catalog,
+                Some(begun) => {
+                    begun.finish(next)?;
+                    Some(Arc::new(Catalog::open(disks[1].clone())?))
+                }
+            };
+            let registry = catalog.as_ref().map(|catalog| catalog.registry()).transpose()?.unwrap_or_default();
+            Ok(Known { registry, catalog })
         };
-        let registry = catalog.as_ref().map(|catalog| catalog.registry()).transpose()?.unwrap_or_default();
-        *self.known.write().expect("no holder of this lock panics") = Arc::new(Known { registry, catalog });
+        let known = read().inspect_err(|_| follow.forget())?;
+        *self.known.write().expect("no holder of this lock panics") = Arc::new(known);
+        if is_another {
+            disks.swap(0, 1);
+            *before = old.map(|old| Arc::downgrade(&old));
+        }
         Ok(())
     }
 

@@ -9,7 +9,10 @@ use shared::{
     Created, Owner, OwnerStanding, Seq, Settings, Shard, Shared,
     twin::{FaultRates, Link, Memory, Net, Seed},
 };
-use store::{Closed, Config, Durable, Error, Follower, LogFrames, Shipping, Store, disk::RealDisk};
+use store::{
+    Closed, Config, Durable, Error, Follower, LogFrames, Shipping, Store,
+    disk::{Disk, RealDisk},
+};
 
 use crate::{
     common::{append, at, by, name, read, register, sample, settings, wait_until},
@@ -437,6 +440,11 @@ fn a_shard_is_not_opened_over_something_else() {
     assert!(told.contains("durable"), "{told}");
 }
 
+/// For a follower.
+fn disks() -> [Arc<dyn Disk>; 2] {
+    [Arc::new(SimDisk::default()), Arc::new(SimDisk::default())]
+}
+
 #[test]
 fn a_follower_knows_what_owners_have_journalled_one_after_the_other() {
     let cluster = Cluster::new();
@@ -444,7 +452,7 @@ fn a_follower_knows_what_owners_have_journalled_one_after_the_other() {
     node.store.replay().unwrap();
     let pv = register(&node.store, &["A"]).unwrap()[0];
     let shard = || Shard::new(3, 'a').unwrap();
-    let follower = Follower::new(Arc::new(SimDisk::default()), cluster.memory.clone(), shard());
+    let follower = Follower::new(disks(), cluster.memory.clone(), shard());
     assert_eq!(follower.find("A"), None, "nothing is known yet");
     follower.catch_up().unwrap();
     assert_eq!(follower.find("A").map(|entry| entry.id), Some(pv));
@@ -464,7 +472,7 @@ fn a_follower_knows_what_owners_have_journalled_one_after_the_other() {
     let own = |of: &dyn Directory| of.audit(u64::MAX, 100).unwrap();
     assert_eq!(own(&follower), own(&next.store.reader()));
     // One that begins now knows the same.
-    let late = Follower::new(Arc::new(SimDisk::default()), cluster.memory.clone(), shard());
+    let late = Follower::new(disks(), cluster.memory.clone(), shard());
     late.catch_up().unwrap();
     assert_eq!(names(&late), names(&follower));
     drop(node);
@@ -477,7 +485,7 @@ fn a_follower_knows_what_stands_before_a_damaged_row() {
     node.store.replay().unwrap();
     register(&node.store, &["A"]).unwrap();
     let shard = Shard::new(3, 'a').unwrap();
-    let follower = Follower::new(Arc::new(SimDisk::default()), cluster.memory.clone(), shard.clone());
+    let follower = Follower::new(disks(), cluster.memory.clone(), shard.clone());
     follower.catch_up().unwrap();
     register(&node.store, &["B"]).unwrap();
     // The first number that is free.
@@ -489,6 +497,43 @@ fn a_follower_knows_what_stands_before_a_damaged_row() {
         follower.catch_up().unwrap_err();
         assert!(follower.find("A").is_some() && follower.find("B").is_some());
     }
+}
+
+#[test]
+fn a_follower_answers_with_what_it_knew_while_it_begins_anew() {
+    let cluster = Cluster::new();
+    let node = cluster.open(0);
+    node.store.replay().unwrap();
+    register(&node.store, &["A"]).unwrap();
+    let sims = [Arc::new(SimDisk::default()), Arc::new(SimDisk::default())];
+    let [one, other] = sims.clone();
+    let follower = Follower::new([one, other], cluster.memory.clone(), Shard::new(3, 'a').unwrap());
+    follower.catch_up().unwrap();
+    let catalogues = || sims.each_ref().map(|disk| disk.keys().iter().any(|key| key == "catalogue.redb"));
+    assert_eq!(catalogues(), [false, true]);
+    let audit = |of: &dyn Directory| of.audit(u64::MAX, 100).unwrap();
+    let known = audit(&node.store.reader());
+
+    // A change that is too long for its row stands beside it.
+    let keys = || cluster.memory.list("3.a/", "", 1000).unwrap();
+    let before = keys();
+    let names: Vec<String> = (0..100).map(|number| format!("B{number}")).collect();
+    register(&node.store, &names.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
+    let key = keys().into_iter().find(|key| !before.contains(key)).unwrap();
+    let bytes = cluster.memory.get(&key, 0..u64::MAX).unwrap().unwrap();
+    cluster.memory.remove(&key).unwrap();
+    for _ in 0..3 {
+        follower.catch_up().unwrap_err();
+    }
+    assert_eq!(catalogues(), [false, true], "it stays where it is read");
+    assert_eq!(audit(&follower), known);
+    cluster.memory.put(&key, &bytes).unwrap();
+    follower.catch_up().unwrap();
+    assert!(follower.find("B99").is_some());
+    assert_eq!(audit(&follower), audit(&node.store.reader()));
+
+    follower.catch_up().unwrap();
+    assert_eq!(catalogues(), [true, false], "only that of the moment is left");
 }
 
 /// How long an owner waits to be relieved by the next one.
