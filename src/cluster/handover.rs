@@ -4,6 +4,7 @@
 //!
 //! ```text
 //!   data/shards/17/00000000000000e5/      a folder for each epoch of each shard that this node ever had
+//!                                 kept    it has samples that nobody else has, and that cannot be handed over: it stays, whatever becomes of its log
 //! ```
 
 use std::{
@@ -15,11 +16,19 @@ use std::{
 
 use cluster::{Board, Held, Pairs};
 use shared::{Epoch, Frames, Part};
-use store::{LogFrames, disk::RealDisk};
+use store::{
+    LogFrames,
+    disk::{Disk, RealDisk},
+};
 
 /// A folder of no use that is still read goes after so long all the same: an answer that nobody fetches must not keep room for ever. In the
 /// shared store, segments that were merged stay as long.
 const READ_WITHIN: Duration = Duration::from_secs(600);
+
+/// The file that says so, in words.
+const KEPT: &str = "kept";
+const WHY_KEPT: &[u8] = b"Segments in this folder have samples that no other node has: they came while it was away, and another node had its shard \
+    before they were shipped. Remove it when they are of no use.\n";
 
 /// The folders of epochs that have ended.
 #[derive(Debug)]
@@ -119,6 +128,22 @@ impl Folders {
         found.map(|folder| folder as Arc<dyn Held>)
     }
 
+    /// A folder has samples that nobody else has and that cannot be handed over: it is removed by who runs the node, and nobody else.
+    pub(super) fn keep(&self, shard: u32, path: &Path) {
+        let (told, disk) = (path.display(), RealDisk::new(path));
+        tracing::error!(
+            "{told} has samples of shard {shard} that came while it was away, and that no other node has: it stays"
+        );
+        let mark = || {
+            disk.write_at(KEPT, 0, WHY_KEPT)?;
+            disk.sync(KEPT)?;
+            disk.sync_folder("")
+        };
+        if let Err(error) = mark() {
+            tracing::error!("{told} is not marked as one that stays, and will be removed: {error}");
+        }
+    }
+
     /// Nobody needs a folder any more: it goes when the last answer that reads it is done.
     pub(super) fn let_go(&self, folder: EpochFolder) {
         let now = Instant::now();
@@ -164,6 +189,12 @@ impl Folders {
 }
 
 fn remove(path: &Path) {
+    if path.join(KEPT).exists() {
+        return tracing::warn!(
+            "{} has samples that no other node has: it stays until it is removed by hand",
+            path.display()
+        );
+    }
     if let Err(error) = fs::remove_dir_all(path) {
         tracing::warn!("{} is of no use any more and cannot be removed: {error}", path.display());
     }
@@ -190,5 +221,22 @@ mod tests {
         assert!(path.exists());
         folders.remove_spent(now + READ_WITHIN);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_folder_with_samples_that_nobody_else_has_is_never_removed() {
+        let data = tempfile::tempdir().unwrap();
+        let folders = Folders::find(data.path()).unwrap();
+        let [kept, other] = [1, 2].map(|epoch| folders.of(3, epoch));
+        for path in [&kept, &other] {
+            fs::create_dir_all(path.join("log")).unwrap();
+        }
+        folders.keep(3, &kept);
+        for path in [&kept, &other] {
+            folders.let_go(EpochFolder { path: path.clone(), disk: Weak::new() });
+        }
+        assert!(kept.exists() && !other.exists());
+        Folders::find(data.path()).unwrap();
+        assert!(kept.exists(), "nor by the next start");
     }
 }

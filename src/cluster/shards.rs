@@ -251,6 +251,9 @@ impl NodeShards {
         tracing::info!("shard {shard} has another owner; it ends here");
         let _when = acquire.finish(); // what comes too late for the log is counted as refused
         let left = store.left_over();
+        if store.has_last_copy() {
+            self.folders.keep(shard, &running.folder.path);
+        }
         drop(store);
         self.hand_over(shard, running, left);
     }
@@ -282,7 +285,10 @@ impl NodeShards {
                 let stopped = acquire.finish();
                 match store.close_shard(stopped) {
                     Ok(Closed::Whole) => None,
-                    Ok(Closed::Replaced(left)) => {
+                    Ok(Closed::Replaced { left, has_last_copy }) => {
+                        if has_last_copy {
+                            self.folders.keep(shard, &running.folder.path);
+                        }
                         self.hand_over(shard, &running, left);
                         None
                     }

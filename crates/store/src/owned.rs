@@ -141,6 +141,8 @@ pub(crate) struct Owned {
     pub(crate) synced: AtomicU64,
     /// Rows that this epoch has added to the journal.
     pub(crate) rows: AtomicU64,
+    /// Up to this change of the catalogue there may be one of samples that no log has.
+    unlogged: AtomicU64,
 }
 
 /// What an epoch begins with.
@@ -183,6 +185,7 @@ impl Owned {
             synced_frame: AtomicU64::new(first),
             synced: AtomicU64::new(appended),
             rows: AtomicU64::new(0),
+            unlogged: AtomicU64::new(0),
         }
     }
 
@@ -258,6 +261,16 @@ impl Owned {
         self.synced.fetch_max(appended, Relaxed);
         let leaving = (self.outbox.made(), Leaving::LogBefore(log_file));
         self.leaving.lock().expect("no holder of this lock panics").push(leaving);
+    }
+
+    /// What a flush has just put into a segment was not in the log, which had been given up.
+    pub(crate) fn note_unlogged(&self) {
+        self.unlogged.fetch_max(self.outbox.made(), Relaxed);
+    }
+
+    /// Whether some samples are in segments here alone, of which no journal knows and which no log has.
+    pub(crate) fn has_last_copy(&self) -> bool {
+        self.outbox.journalled() < self.unlogged.load(Relaxed)
     }
 
     /// What an operator must know, in sentences.

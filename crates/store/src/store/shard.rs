@@ -59,7 +59,7 @@ impl Store {
         match self.shard() {
             // An owner that has learnt it already takes nothing any more, and has synced its log then.
             Some(ShardHealth { standing: OwnerStanding::Taken { .. }, is_over, .. }) if is_in_log || is_over => {
-                Ok(Closed::Replaced(self.left_over()))
+                Ok(Closed::Replaced { left: self.left_over(), has_last_copy: self.has_last_copy() })
             }
             _ => shipped.map(|()| Closed::Whole),
         }
@@ -68,6 +68,12 @@ impl Store {
     /// What is to be handed over to the next owner, if there is one and anything is left.
     pub fn left_over(&self) -> Option<Part> {
         self.engine.left_over()
+    }
+
+    /// Whether some samples are in segments here alone: the log had been given up when they came, as the folder was away, and no journal knows
+    /// the segments. They cannot be handed over, and the folder must stay.
+    pub fn has_last_copy(&self) -> bool {
+        self.engine.owned.as_ref().is_some_and(Owned::has_last_copy)
     }
 
     /// Takes what a node holds of an epoch of this shard that has ended, as far as it is due. True when all of it is in segments that the
@@ -82,8 +88,13 @@ impl Store {
 pub enum Closed {
     /// All of it is in the shared store.
     Whole,
-    /// Another owner has it by now, to whom this is to be handed over, if anything is left.
-    Replaced(Option<Part>),
+    /// Another owner has it by now.
+    Replaced {
+        /// What is to be handed over to that one, if anything is left.
+        left: Option<Part>,
+        /// See [`Store::has_last_copy`].
+        has_last_copy: bool,
+    },
 }
 
 #[cfg(test)]

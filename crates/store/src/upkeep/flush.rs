@@ -158,6 +158,7 @@ impl Engine {
 
     /// Everything appended is in blocks: what became of the log no longer matters.
     fn take_again(&self) {
+        self.owned.iter().for_each(Owned::note_unlogged);
         let mut ingest = self.ingest();
         if !ingest.closed && !self.owned.as_ref().is_some_and(Owned::is_fenced) {
             tracing::info!("everything is in blocks; the store takes samples again");

@@ -567,10 +567,53 @@ fn an_owner_that_is_closed_when_it_was_just_replaced_hands_over_what_it_has() {
             learns_that_it_was_replaced(&node);
         }
         let (disk, closed) = (node.disk.clone(), node.store.close_shard(at(LATER + 20)).unwrap());
-        let Closed::Replaced(Some(part)) = closed else { panic!("{unrelieved:?} {knows_it}: {closed:?}") };
+        let Closed::Replaced { left: Some(part), has_last_copy: false } = closed else {
+            panic!("{unrelieved:?} {knows_it}: {closed:?}")
+        };
         assert!(next.store.take_part(&part, &LogFrames::new(disk)).unwrap());
         assert_eq!(read(&next.store, pv, TimeRange::ALL), values(0..20));
         assert!(matches!(next.store.close_shard(at(2 * LATER)).unwrap(), Closed::Whole));
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "an operator renames folders by other means than the store's")]
+fn samples_that_came_while_the_folder_was_away_are_nowhere_else_until_they_are_shipped() {
+    for is_replaced in [false, true] {
+        let (cluster, above) = (Cluster::new(), tempfile::tempdir().unwrap());
+        let (data, moved) = (above.path().join("data"), above.path().join("moved"));
+        let shard = Shard::new(3, 'a').unwrap();
+        let owner = Owner::take(cluster.memory.clone(), shard, "node", 1, 1, SETTINGS).unwrap();
+        let config = Config { folder: data.clone(), reserve_bytes: 0, ..config() };
+        let store = Store::open_shard(Arc::new(RealDisk::new(&data)), config, owner, BY_HAND, at(0)).unwrap();
+        store.replay().unwrap();
+        let pv = register(&store, &["A"]).unwrap()[0];
+        append(&store, pv, &values(0..10)).unwrap();
+        wait_until("it is shipped", || {
+            store.ship();
+            store.reader().watermark().durable == 10
+        });
+        std::fs::rename(&data, &moved).unwrap();
+        wait_until("the folder is away", || {
+            store.tick(at(1));
+            store.reader().health().problems.iter().any(|problem| problem.contains("nothing is written"))
+        });
+        append(&store, pv, &values(10..20)).unwrap();
+        assert!(!store.has_last_copy(), "there is no segment yet");
+        std::fs::rename(&moved, &data).unwrap();
+        wait_until("it is in a segment", || {
+            store.tick(at(2));
+            store.reader().health().segments == 1
+        });
+        assert!(store.has_last_copy());
+        let next = is_replaced.then(|| cluster.open(LATER));
+        store.ship();
+        assert_eq!(store.has_last_copy(), is_replaced);
+        let closed = store.close_shard(at(2 * LATER)).unwrap();
+        match next {
+            None => assert!(matches!(closed, Closed::Whole)),
+            Some(_) => assert!(matches!(closed, Closed::Replaced { has_last_copy: true, .. }), "{closed:?}"),
+        }
     }
 }
 
