@@ -40,5 +40,6 @@ pub(crate) mod undo;
 pub(crate) mod upkeep;
 pub(crate) mod view;
 mod view_arrays;
+mod view_part;
 pub(crate) mod when;
 pub(crate) mod xy;

@@ -6,20 +6,16 @@
 //!   PV 1    ▇▇▇▆▆▆▇▇▇▇▆▆▆▆▇▇▇▇▆▆▆▇▇▇
 //! ```
 
-use std::collections::HashMap;
-
-use archive::PvEntry;
-use query::{Bin, Cut, ELEMENTS_MAX, Error, Series};
-use sample::{Metadata, Sample, TimeRange, Timestamp, ValueType};
-use serde_json::{Map, Value, json};
-use service::{Ask, Meant, now};
+use query::{Bin, Cut, ELEMENTS_MAX, Error};
+use sample::{TimeRange, Timestamp};
+use serde_json::{Map, Value};
+use service::{Meant, now};
 
 use super::{
-    bins::{CSV_COLUMNS, ELEMENTS_BYTES, put_bins, put_csv, sample_before},
-    gaps,
+    bins::{CSV_COLUMNS, ELEMENTS_BYTES, put_bins, put_csv},
     many::{meant, unknown_names},
-    samples::head,
     view_arrays::{self, Cells},
+    view_part::{Drawn, Part, facts},
 };
 use crate::{
     call::Call,
@@ -39,30 +35,6 @@ const ELEMENT_ROWS_MAX: usize = 10_000_000;
 /// What a bin takes until it is sent, as columns and as text; and what a PV takes with its metadata.
 const BIN_BYTES: usize = 400;
 const PV_BYTES: usize = 4096;
-/// What a gap takes until it is sent. Of each PV no more are told.
-const GAP_BYTES: usize = 256;
-const GAPS_MAX: usize = 10_000;
-
-/// One PV of a view.
-pub(super) struct Part {
-    pub(super) name: String,
-    /// What there is of it; or why nothing is said, as nobody answers for it at present.
-    pub(super) told: Result<Drawn, String>,
-}
-
-/// What is drawn of a PV.
-pub(super) struct Drawn {
-    entry: PvEntry,
-    newest: Option<(Timestamp, Metadata)>,
-    value_type: Option<ValueType>,
-    before: Option<Sample>,
-    gaps: Vec<Value>,
-    gaps_left_out: usize,
-    pub(super) bins: Vec<Bin>,
-    /// Whose arrays are told element by element; none of what has none, and where that is not asked for.
-    pub(super) arrays: Option<Series>,
-    damage: Vec<String>,
-}
 
 /// `GET` or `POST /view`
 pub(crate) fn show(call: &Call) -> Answer {
@@ -92,7 +64,7 @@ pub(crate) fn show(call: &Call) -> Answer {
     for (name, meant) in names.into_iter().zip(meant) {
         let told = match meant {
             Meant::Series(entry, series) => {
-                let draw = || drawn(&call.ask, entry.clone(), &series, range, cut, until, rows.is_some());
+                let draw = || Drawn::of(&call.ask, entry.clone(), &series, range, cut, until, rows.is_some());
                 call.ask.told(&entry, draw)?
             }
             Meant::Untold(why) => Err(why),
@@ -142,61 +114,13 @@ fn elements(query: &Params) -> Result<Option<usize>, Refusal> {
     }
 }
 
-fn drawn(
-    ask: &Ask,
-    entry: PvEntry,
-    series: &Series,
-    range: TimeRange,
-    cut: Cut,
-    until: Timestamp,
-    are_arrays_told: bool,
-) -> Result<Drawn, Refusal> {
-    ask.go_on()?;
-    let newest = ask.metadata_at_end(entry.id, range)?;
-    let last = ask.last_before(series, range.t1)?;
-    let announced = newest.as_ref().and_then(|(_, metadata)| metadata.value_type).filter(|_| series.field.is_none());
-    let value_type = last.map(|sample| sample.value.value_type()).or(announced);
-    let (bins, damage) = collect(ask, series, range, cut, until)?;
-    let before = ask.last_before(series, bins.first().map_or(range.t0, |bin| bin.t0))?;
-    let told = ask.gaps(series, range)?;
-    ask.lease.grow_by(told.len().min(GAPS_MAX), GAP_BYTES)?;
-    let gaps_left_out = told.len().saturating_sub(GAPS_MAX);
-    let gaps = told.iter().take(GAPS_MAX).map(|(scope, gap)| gaps::row(*scope, gap)).collect();
-    let has_elements = are_arrays_told && value_type.is_some_and(|value_type| value_type.is_numeric_array());
-    let arrays = has_elements.then(|| series.clone());
-    Ok(Drawn { entry, newest, value_type, before, gaps, gaps_left_out, bins, arrays, damage })
-}
-
-/// All bins, and what was found damaged, unless the client goes away meanwhile.
-fn collect(
-    ask: &Ask,
-    series: &Series,
-    range: TimeRange,
-    cut: Cut,
-    until: Timestamp,
-) -> Result<(Vec<Bin>, Vec<String>), Refusal> {
-    let mut source = ask.bins(series.clone(), range, cut)?.held_until(until);
-    let mut bins = Vec::new();
-    while let Some(bin) = source.next().transpose()? {
-        bins.push(bin);
-        if bins.len() % 64 == 0 {
-            ask.go_on()?;
-        }
-    }
-    Ok((bins, source.damage().iter().map(ToString::to_string).collect()))
-}
-
 fn bins_by_pv(parts: &[Part]) -> Vec<&[Bin]> {
-    parts.iter().map(bins_of).collect()
-}
-
-fn bins_of(part: &Part) -> &[Bin] {
-    part.told.as_ref().map_or(&[], |drawn| drawn.bins.as_slice())
+    parts.iter().map(Part::bins).collect()
 }
 
 /// What is said of the view as a whole. `until` is where live updates go on: what arrives from then on is in no bin.
 fn head_of(parts: &[Part], range: TimeRange, until: Timestamp) -> Map<String, Value> {
-    let bins = parts.iter().map(bins_of).find_map(|bins| bins.first().zip(bins.last()));
+    let bins = parts.iter().map(Part::bins).find_map(|bins| bins.first().zip(bins.last()));
     let width = bins.map(|(first, _)| (first.t1.nanos() - first.t0.nanos()) as f64 / 1e9);
     let members = [
         ("from", bins.map_or(range.t0, |(first, _)| first.t0).to_string().into()),
@@ -207,35 +131,6 @@ fn head_of(parts: &[Part], range: TimeRange, until: Timestamp) -> Map<String, Va
     members.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }
 
-/// Of a PV for which nobody answers nothing is said but that: a client that does not know of such is not to draw it as empty.
-pub(super) fn head_of_part(part: &Part, range: TimeRange) -> Map<String, Value> {
-    let drawn = match &part.told {
-        Ok(drawn) => drawn,
-        Err(why) => {
-            let members = [("pv", part.name.as_str()), ("unanswered", why)];
-            return members.map(|(name, value)| (name.to_owned(), value.into())).into_iter().collect();
-        }
-    };
-    let mut told = head(&drawn.entry, range, drawn.newest.as_ref());
-    told.remove("from");
-    told.remove("to");
-    told.insert("pv".to_owned(), part.name.as_str().into());
-    told.insert("type".to_owned(), drawn.value_type.map(|of| of.to_string()).into());
-    told.insert("before".to_owned(), drawn.before.as_ref().map(sample_before).into());
-    told.insert("raw".to_owned(), drawn.bins.iter().all(|bin| bin.count <= 1).into());
-    told.insert("gaps".to_owned(), drawn.gaps.clone().into());
-    told.insert("gaps_left_out".to_owned(), drawn.gaps_left_out.into());
-    told.insert("damage".to_owned(), drawn.damage.clone().into());
-    told
-}
-
-/// The same as texts, for the schema of an Arrow stream: what is said of each PV is JSON.
-pub(super) fn facts(head: Map<String, Value>, parts: &[Part], range: TimeRange) -> HashMap<String, String> {
-    let pvs: Value = parts.iter().map(|part| Value::Object(head_of_part(part, range))).collect();
-    let head = head.into_iter().map(|(name, value)| (name, arrow::text(&value)));
-    head.chain([("pvs".to_owned(), json!(pvs).to_string())]).collect()
-}
-
 fn as_json(head: &Map<String, Value>, parts: &[Part], range: TimeRange) -> Vec<u8> {
     let mut out = Vec::new();
     put_json(&mut out, head);
@@ -243,7 +138,7 @@ fn as_json(head: &Map<String, Value>, parts: &[Part], range: TimeRange) -> Vec<u
     out.extend_from_slice(b",\"pvs\":[");
     for (index, part) in parts.iter().enumerate() {
         out.extend_from_slice(if index == 0 { b"\n" } else { b",\n" });
-        put_json(&mut out, &head_of_part(part, range));
+        put_json(&mut out, &part.head(range));
         if let Ok(drawn) = &part.told {
             out.pop();
             out.extend_from_slice(b",\n\"bins\":");
@@ -262,7 +157,7 @@ fn as_csv(parts: &[Part]) -> Vec<u8> {
         let mut name = Vec::new();
         put_field(&mut name, &part.name);
         name.push(b',');
-        for bin in bins_of(part) {
+        for bin in part.bins() {
             out.extend_from_slice(&name);
             put_csv(&mut out, bin);
         }

@@ -10,7 +10,7 @@ use service::Ask;
 
 use super::{
     bins::{CSV_COLUMNS, put_bins, put_csv},
-    view::{Drawn, Part, facts, head_of_part},
+    view_part::{Drawn, Part, facts},
 };
 use crate::{
     call::Call,
@@ -150,7 +150,7 @@ impl Json {
         match piece {
             Piece::Begins(_, part) => {
                 out.extend_from_slice(separator(&mut self.is_first));
-                put_json(&mut out, &head_of_part(&part, self.range));
+                put_json(&mut out, &part.head(self.range));
                 if let Ok(Drawn { bins, arrays, .. }) = &part.told {
                     out.pop();
                     out.extend_from_slice(b",\n\"bins\":");
