@@ -120,7 +120,7 @@ pub(crate) fn run(config: Config, cluster: ClusterConfig, wanted: &[AddRequest])
     };
     let operator = Arc::new(NodeOperator::new(board.clone(), answers_to_nodes, counted, cached));
     let node = Node::new(board.clone(), shared.clone(), first_beat(&cluster, run), leaving);
-    let at_work = AtWork::begin(node, &board, &shards, &folders, days(cluster.merge_each), shared)?;
+    let at_work = NodeAtWork::begin(node, &board, &shards, &folders, days(cluster.merge_each), shared)?;
 
     let service = service(&config.web, behind(&whole, operator));
     let access = Arc::new(commands::access::begin(config.access, SiteTokens::new(board.clone()))?);
@@ -474,13 +474,13 @@ fn doubting(shared: Arc<dyn Shared>, board: Arc<Board>) -> Box<dyn FnMut(bool) +
 }
 
 /// The threads of a node.
-struct AtWork {
+struct NodeAtWork {
     ends: Arc<AtomicBool>,
     node: JoinHandle<()>,
     others: Vec<JoinHandle<()>>,
 }
 
-impl AtWork {
+impl NodeAtWork {
     fn begin(
         mut node: Node,
         board: &Arc<Board>,
@@ -488,7 +488,7 @@ impl AtWork {
         folders: &Arc<Folders>,
         days: Days,
         shared: Arc<dyn Shared>,
-    ) -> std::io::Result<AtWork> {
+    ) -> std::io::Result<NodeAtWork> {
         let ends = Arc::new(AtomicBool::new(false));
         let spawn = |name: &str, mut turn: Box<dyn FnMut(bool) + Send>| {
             let ends = ends.clone();
@@ -552,7 +552,7 @@ impl AtWork {
             }),
         )?;
         let merge = spawn("days of copies", merging(Whole::new(merged), days, ends.clone()))?;
-        Ok(AtWork { ends, node: turns, others: vec![follow, figures, doubts, offer, merge] })
+        Ok(NodeAtWork { ends, node: turns, others: vec![follow, figures, doubts, offer, merge] })
     }
 
     fn end(self) {

@@ -40,13 +40,13 @@ pub(crate) struct WholeIntake {
     here: Shares,
     there: BTreeMap<String, OnItsWay>,
     /// Who takes the shards of this part.
-    ways: BTreeMap<u32, Way>,
+    ways: BTreeMap<u32, WayIn>,
     /// The shards that have entered the part that was finished last.
     entered: BTreeSet<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Way {
+enum WayIn {
     Here,
     There(String),
 }
@@ -72,14 +72,14 @@ impl WholeIntake {
     }
 
     /// Who takes what comes for a shard.
-    fn way(&mut self, shard: u32, until: Instant) -> Result<&Way, DirectoryError> {
+    fn way(&mut self, shard: u32, until: Instant) -> Result<&WayIn, DirectoryError> {
         if !self.ways.contains_key(&shard) {
             let way = match self.whole.board.taker(shard, until)? {
                 Seat::There(node) => {
                     self.begin(&node, shard)?;
-                    Way::There(node)
+                    WayIn::There(node)
                 }
-                _ => Way::Here,
+                _ => WayIn::Here,
             };
             self.ways.insert(shard, way);
         }
@@ -198,7 +198,7 @@ impl Intake for WholeIntake {
 
     fn append(&mut self, records: &[(PvId, Record)]) -> Result<(), DirectoryError> {
         for (pv, record) in records {
-            let Way::There(node) = self.way(split(*pv).0, Instant::now() + WAITS)?.clone() else {
+            let WayIn::There(node) = self.way(split(*pv).0, Instant::now() + WAITS)?.clone() else {
                 self.here.append(*pv, record.clone())?;
                 continue;
             };

@@ -131,12 +131,20 @@ where
 {
     let needs_answers = whom == Whom::Pvs && look != Look::Outline;
     let refused = if needs_answers { ask.needs_answers().err() } else { None };
-    let mut turns =
-        Turns { ask: ask.clone(), names, whom, look, is_meant, chunk: 0, next: 0, looked: Looked::default() };
+    let mut turns = NameTurns {
+        ask: ask.clone(),
+        names,
+        whom,
+        look,
+        is_meant,
+        chunk: 0,
+        next: 0,
+        looked: Neighbourhood::default(),
+    };
     refused.map(Err).into_iter().chain(std::iter::from_fn(move || turns.next(&mut make).transpose()))
 }
 
-struct Turns<I> {
+struct NameTurns<I> {
     ask: Ask,
     names: Names,
     whom: Whom,
@@ -146,10 +154,10 @@ struct Turns<I> {
     chunk: usize,
     /// Whose turn it is in that.
     next: usize,
-    looked: Looked,
+    looked: Neighbourhood,
 }
 
-impl<I: Fn(&Outline, Option<&Brief>) -> bool> Turns<I> {
+impl<I: Fn(&Outline, Option<&Brief>) -> bool> NameTurns<I> {
     fn next<O>(
         &mut self,
         make: &mut impl FnMut(&Turn<'_>) -> Result<Option<O>, Refusal>,
@@ -167,7 +175,7 @@ impl<I: Fn(&Outline, Option<&Brief>) -> bool> Turns<I> {
             let Some(chunk) = self.names.chunks().get(self.chunk) else { return Ok(None) };
             // A list that leaves most of them out makes no rows by which it would be noticed that nobody waits any more.
             self.ask.go_on()?;
-            self.looked = Looked::at(&self.ask, chunk, (self.whom, self.look), &self.is_meant)?;
+            self.looked = Neighbourhood::at(&self.ask, chunk, (self.whom, self.look), &self.is_meant)?;
             (self.chunk, self.next) = (self.chunk + 1, 0);
         }
     }
@@ -175,14 +183,14 @@ impl<I: Fn(&Outline, Option<&Brief>) -> bool> Turns<I> {
 
 /// A neighbourhood, and what was learnt of its PVs.
 #[derive(Default)]
-struct Looked {
+struct Neighbourhood {
     /// The outline of each name's PV; none where the list does not tell of the PV by this name.
     outlines: Vec<Option<Outline>>,
     /// The PVs of aliases that are told, by their rows.
     owners: Vec<(u16, PvName)>,
     /// One for each outline that is there, if briefs were asked for.
     briefs: Vec<Option<Brief>>,
-    meant: Vec<Meant>,
+    meant: Vec<MeantRow>,
     /// One for each that is meant, if that was asked for; so is the next.
     samples: Vec<bool>,
     metadata: Vec<bool>,
@@ -190,20 +198,20 @@ struct Looked {
 
 /// A PV that is meant: the row of its name, and the place of its brief.
 #[derive(Clone, Copy)]
-struct Meant {
+struct MeantRow {
     row: u16,
     brief: u16,
 }
 
-impl Looked {
+impl Neighbourhood {
     fn at(
         ask: &Ask,
         chunk: &NameChunk,
         (whom, look): (Whom, Look),
         is_meant: impl Fn(&Outline, Option<&Brief>) -> bool,
-    ) -> Result<Looked, Refusal> {
+    ) -> Result<Neighbourhood, Refusal> {
         let (behind, rows) = (&ask.listed().behind, chunk.rows());
-        let mut looked = Looked { outlines: behind.directory.outlines_of(rows), ..Looked::default() };
+        let mut looked = Neighbourhood { outlines: behind.directory.outlines_of(rows), ..Neighbourhood::default() };
         if whom == Whom::Names {
             looked.add_aliases(ask, rows);
         }
@@ -219,7 +227,7 @@ impl Looked {
         for (place, (row, outline)) in outlines.enumerate() {
             let brief = looked.briefs.get(place).and_then(Option::as_ref);
             if is_meant(outline, brief) || brief.is_some_and(Brief::is_unknown) {
-                looked.meant.push(Meant { row: row as u16, brief: place as u16 });
+                looked.meant.push(MeantRow { row: row as u16, brief: place as u16 });
             }
         }
         // Nothing more is asked about PVs whose state is unknown.
@@ -253,7 +261,7 @@ impl Looked {
         rows: &[Named],
         ask: impl FnOnce(&[PvId]) -> Result<Vec<bool>, Refusal>,
     ) -> Result<Vec<bool>, Refusal> {
-        let is_known = |of: &&Meant| !self.briefs.get(usize::from(of.brief)).is_some_and(is_unknown);
+        let is_known = |of: &&MeantRow| !self.briefs.get(usize::from(of.brief)).is_some_and(is_unknown);
         let known = self.meant.iter().filter(is_known).map(|of| rows[usize::from(of.row)].pv);
         let known: Vec<PvId> = known.collect();
         let told = ask(&known)?;
@@ -261,14 +269,14 @@ impl Looked {
             return Ok(told);
         }
         let mut told = told.into_iter();
-        let each = |of: &Meant| if is_known(&of) { told.next().unwrap_or(true) } else { true };
+        let each = |of: &MeantRow| if is_known(&of) { told.next().unwrap_or(true) } else { true };
         Ok(self.meant.iter().map(each).collect())
     }
 
     /// The PV whose turn is in that place.
     #[inline(always)]
     fn turn<'l>(&'l self, names: &'l Names, chunk: usize, place: usize) -> Option<Turn<'l>> {
-        let Meant { row, brief } = *self.meant.get(place)?;
+        let MeantRow { row, brief } = *self.meant.get(place)?;
         let row_of = usize::from(row);
         let named = names.chunks().get(chunk)?.rows().get(row_of)?;
         let outline = self.outlines.get(row_of).copied()??;

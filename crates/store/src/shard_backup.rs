@@ -230,7 +230,7 @@ fn fetch(shared: &dyn Shared, shard: &Shard, disk: &dyn Disk, key: &str, object:
         disk.create_folder(folder).map_err(failed)?;
     }
     disk.set_len(&part, 0).map_err(failed)?;
-    shared::copy(shared, shard, object, &mut At { disk, key: &part, at: 0 })?;
+    shared::copy(shared, shard, object, &mut FileAt { disk, key: &part, at: 0 })?;
     let place = || {
         disk.sync(&part)?;
         disk.rename(&part, key)?;
@@ -255,13 +255,13 @@ fn spare(new: &Path, tried: &Path, key: &str) {
 }
 
 /// A file that is written from its beginning on.
-struct At<'a> {
+struct FileAt<'a> {
     disk: &'a dyn Disk,
     key: &'a str,
     at: u64,
 }
 
-impl io::Write for At<'_> {
+impl io::Write for FileAt<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.disk.write_at(self.key, self.at, bytes)?;
         self.at += bytes.len() as u64;

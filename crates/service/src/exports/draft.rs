@@ -35,10 +35,10 @@ struct Shared {
     desk: Arc<Desk>,
     job: Arc<Job>,
     ask: Ask,
-    out: Mutex<Out>,
+    out: Mutex<DraftOut>,
 }
 
-struct Out {
+struct DraftOut {
     file: File,
     buffer: Vec<u8>,
     /// Of the file, with what is in the buffer.
@@ -55,11 +55,11 @@ impl Draft {
     /// Goes on behind the first `len` bytes.
     pub(super) fn new(desk: Arc<Desk>, job: Arc<Job>, ask: Ask, file: File, len: u64) -> Draft {
         let buffer = Vec::with_capacity(BUFFER_BYTES);
-        let out = Out { file, buffer, len, beside: 0, scratches: 0, kept_at: Instant::now(), failed: None };
+        let out = DraftOut { file, buffer, len, beside: 0, scratches: 0, kept_at: Instant::now(), failed: None };
         Draft(Arc::new(Shared { desk, job, ask, out: Mutex::new(out) }))
     }
 
-    fn out(&self) -> MutexGuard<'_, Out> {
+    fn out(&self) -> MutexGuard<'_, DraftOut> {
         self.0.out.lock().expect("no holder of this lock panics")
     }
 
