@@ -71,7 +71,10 @@ test("with Shift a drag pans, and the wheel zooms about the pointer", async () =
   near(zoomed.from, 0.25 * LENGTH * 0.2, 3);
 });
 
-test("one finger pans, two pinch, a tap sets the cursor, and two taps go back", async () => {
+// Chromium has left touches without an answer, and nothing else ends the wait for one.
+const A_MINUTE = { timeout: 60_000 };
+
+test("one finger pans, two pinch, a tap sets the cursor, and two taps go back", A_MINUTE, async () => {
   const context = await browser.newContext({
     ...{ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
   });
@@ -108,6 +111,6 @@ test("one finger pans, two pinch, a tap sets the cursor, and two taps go back", 
   await phone.touchscreen.tap(x, y);
   await phone.touchscreen.tap(x, y);
   await phone.waitForURL((url) => url.search.includes(VIEW));
-  await context.close();
+  // It goes with the browser: closed by itself behind touches, it has hung.
   assert.deepEqual(faults, []);
 });
