@@ -90,7 +90,7 @@ impl ArrayBins {
         ArrayBins { query, series, samples, edges, next, rows_max, made, is_together, waiting, damage, ended, is_gone }
     }
 
-    /// The same for a client that may leave: a bin of many arrays is given up once it has left.
+    /// Gives up a bin of many arrays once the client has left that asked for it.
     #[must_use]
     pub fn while_wanted(self, is_gone: impl Fn() -> bool + Send + Sync + 'static) -> ArrayBins {
         ArrayBins { is_gone: Arc::new(is_gone), ..self }

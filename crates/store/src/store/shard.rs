@@ -90,7 +90,7 @@ pub enum Closed {
     Whole,
     /// Another owner has it by now.
     Replaced {
-        /// What is to be handed over to that one, if anything is left.
+        /// What the new owner is to be handed, if anything is left.
         left: Option<Part>,
         /// See [`Store::has_last_copy`].
         has_last_copy: bool,

@@ -1,7 +1,7 @@
 //! A store that belongs to a shard, case by case: what is durable when, what the next owner finds, what stays while nothing can be
 //! shipped, and what an owner does that was replaced in its sleep.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{cell::Cell, collections::BTreeSet, sync::Arc, time::Duration};
 
 use archive::{Directory, GapScope, Purge, PvId, Record, Sink, WeekState};
 use sample::{Gap, GapCause, TimeRange, Value};
@@ -283,26 +283,34 @@ fn segments_that_were_merged_are_read_by_the_next_owner_and_the_old_ones_go() {
     drop(node);
 }
 
-#[test]
-fn segments_of_epochs_before_are_merged_with_those_of_this_one() {
-    let cluster = Cluster::new();
+/// Appends ten samples to what is written, and makes a segment of them.
+fn append_ten(node: &Node, pv: PvId, written: &Cell<i64>) {
+    append(&node.store, pv, &values(written.get()..written.get() + 10)).unwrap();
+    written.set(written.get() + 10);
+    node.flush(written.get() * LATER);
+    node.store.ship();
+}
+
+/// An owner that has twenty samples in two segments, and the next one.
+fn two_epochs() -> (Cluster, [Node; 2], PvId) {
+    let (cluster, written) = (Cluster::new(), Cell::new(0));
     let node = cluster.open(0);
     node.store.replay().unwrap();
     let pv = register(&node.store, &["A"]).unwrap()[0];
-    let written = std::cell::Cell::new(0);
-    let append_ten = |node: &Node| {
-        append(&node.store, pv, &values(written.get()..written.get() + 10)).unwrap();
-        written.set(written.get() + 10);
-        node.flush(written.get() * LATER);
-        node.store.ship();
-    };
-    append_ten(&node);
-    append_ten(&node);
+    append_ten(&node, pv, &written);
+    append_ten(&node, pv, &written);
     assert_eq!(node.store.reader().health().merged_segments, 0);
     let (node, next) = (node.shipped(), cluster.open((written.get() + 1) * LATER));
     next.store.replay().unwrap();
+    (cluster, [node, next], pv)
+}
+
+#[test]
+fn segments_of_epochs_before_are_merged_with_those_of_this_one() {
+    let (cluster, [node, next], pv) = two_epochs();
+    let written = Cell::new(20);
     wait_until("segments of both are merged", || {
-        append_ten(&next);
+        append_ten(&next, pv, &written);
         let health = next.store.reader().health();
         assert_eq!(health.problems, [] as [String; 0]);
         health.merged_segments > 2
@@ -323,25 +331,12 @@ fn segments_of_epochs_before_are_merged_with_those_of_this_one() {
 
 #[test]
 fn an_answer_that_was_begun_before_a_merge_reads_segments_of_epochs_before_to_their_end() {
-    let cluster = Cluster::new();
-    let node = cluster.open(0);
-    node.store.replay().unwrap();
-    let pv = register(&node.store, &["A"]).unwrap()[0];
-    let written = std::cell::Cell::new(0);
-    let append_ten = |node: &Node| {
-        append(&node.store, pv, &values(written.get()..written.get() + 10)).unwrap();
-        written.set(written.get() + 10);
-        node.flush(written.get() * LATER);
-        node.store.ship();
-    };
-    append_ten(&node);
-    append_ten(&node);
-    let (node, next) = (node.shipped(), cluster.open((written.get() + 1) * LATER));
-    next.store.replay().unwrap();
+    let (cluster, [node, next], pv) = two_epochs();
+    let written = Cell::new(20);
     let begun = written.get();
     let answer = next.store.reader().samples(pv, TimeRange { t0: at(0), t1: at(begun * 10) });
     wait_until("segments of both are merged", || {
-        append_ten(&next);
+        append_ten(&next, pv, &written);
         next.store.reader().health().merged_segments > 2
     });
     let next = next.shipped();

@@ -221,9 +221,9 @@ struct Recording {
     written: Cell<i64>,
 }
 
-/// So many segments of a day are merged,
+/// The store merges this many segments of a day, if each was filled in minutes,
 const PILE: i64 = 16;
-/// if each was filled in minutes.
+/// that is in this many nanoseconds.
 const FILLED_IN: i64 = 700_000_000_000;
 
 impl Recording {

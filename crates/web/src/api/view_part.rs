@@ -112,7 +112,7 @@ fn collect(
     Ok((bins, source.damage().iter().map(ToString::to_string).collect()))
 }
 
-/// What is said of a view, and of each of its PVs, as texts for the schema of an Arrow stream: of each PV it is JSON.
+/// The texts that the schema of an Arrow stream has of a view and its PVs; each PV has its own in JSON.
 pub(super) fn facts(head: Map<String, Value>, parts: &[Part], range: TimeRange) -> HashMap<String, String> {
     let pvs: Value = parts.iter().map(|part| Value::Object(part.head(range))).collect();
     let head = head.into_iter().map(|(name, value)| (name, arrow::text(&value)));
