@@ -26,6 +26,8 @@ pub(crate) struct ListSink {
     groups: Arc<Mutex<Vec<Group>>>,
     pub(crate) records: Arc<Mutex<Vec<(PvId, Record)>>>,
     pub(crate) refuses: Arc<AtomicBool>,
+    /// It takes nothing ever again.
+    is_over: Arc<AtomicBool>,
     /// How many changes of the list were asked for.
     changes: Arc<AtomicUsize>,
     /// The latest time that came with records.
@@ -58,6 +60,10 @@ impl Sink for ListSink {
         let mut alive = lock(&self.alive);
         *alive = alive.max(Some(now));
         Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
     }
 }
 
@@ -294,6 +300,23 @@ async fn while_the_store_refuses_samples_wait_and_what_finds_no_room_is_a_gap() 
     let lost = (GapCause::StoreRefused, true, counters().store_refused);
     wait_until("the loss is recorded", || sink.gaps(pv).contains(&lost));
     acquire.finish();
+}
+
+#[tokio::test]
+async fn a_store_that_takes_nothing_ever_again_is_not_waited_for_at_the_end() {
+    let sink = ListSink::default();
+    let acquire = start(&sink, 1 << 20);
+    let control = acquire.control();
+    let (pv, _) = add(&control, "A", None);
+    wait_until("the gap of the start is stored", || !sink.gaps(pv).is_empty());
+    sink.is_over.store(true, Ordering::SeqCst);
+    sink.refuses.store(true, Ordering::SeqCst);
+    acquire.shared().receive(Key(pv.0.into()), update(0.0));
+    wait_until("the writer was refused", || acquire.shared().buffer.is_refused());
+    let ending = Instant::now();
+    acquire.finish();
+    assert!(ending.elapsed() < Duration::from_secs(2), "it is offered the same again and again");
+    assert_eq!(control.status(pv).unwrap().counters.store_refused, 1, "what it did not take is counted");
 }
 
 #[tokio::test]

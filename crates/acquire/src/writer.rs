@@ -112,11 +112,13 @@ fn write<S: Sink>(
             tracing::error!("the store refuses samples, they are kept in memory as long as there is room: {error}");
         }
         shared.buffer.store_refused();
-        if hope == Hope::Left && shared.buffer.wait_closed(RETRY_AFTER) {
+        let is_ending = hope == Hope::Left && shared.buffer.wait_closed(RETRY_AFTER);
+        let is_over = is_ending && shared.sink.is_over();
+        if is_ending && !is_over {
             tries_at_end += 1;
             std::thread::sleep(RETRY_AFTER);
         }
-        if hope == Hope::GivenUp || tries_at_end > RETRIES_AT_END {
+        if is_over || hope == Hope::GivenUp || tries_at_end > RETRIES_AT_END {
             shared.count_refused(&records);
             shared.buffer.release(bytes);
             return Hope::GivenUp;

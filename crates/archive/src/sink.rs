@@ -57,4 +57,9 @@ pub trait Sink: Send + Sync + 'static {
     /// An error means that none of them was taken: the caller keeps them and may offer them again. Metadata that adds nothing
     /// to what is in force is not recorded again.
     fn append(&self, records: &[(PvId, Record)], now: Timestamp) -> Result<(), Self::Error>;
+
+    /// Whether it takes nothing ever again: what it refuses need not be offered another time.
+    fn is_over(&self) -> bool {
+        false
+    }
 }

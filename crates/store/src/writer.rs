@@ -5,7 +5,7 @@ use std::sync::Arc;
 use archive::{PvId, Record, Sink};
 use sample::Timestamp;
 
-use crate::{Error, engine::Engine};
+use crate::{Error, engine::Engine, owned::Owned};
 
 /// The store as a `Sink` and as who keeps the list of PVs: the work is in engine.rs and in roster.rs. Cheap to clone; all clones write to
 /// the same log.
@@ -25,5 +25,9 @@ impl Sink for Writer {
 
     fn append(&self, records: &[(PvId, Record)], now: Timestamp) -> Result<(), Error> {
         self.engine.append(records, now)
+    }
+
+    fn is_over(&self) -> bool {
+        self.engine.owned.as_ref().is_some_and(Owned::is_fenced)
     }
 }
