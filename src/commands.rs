@@ -32,6 +32,7 @@ mod import;
 mod lines;
 mod look;
 mod memos;
+mod patience;
 mod policy;
 mod print;
 mod progress;

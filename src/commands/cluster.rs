@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::{
     bytes::bytes_text,
-    http::{Method, ask, encoded},
+    http::{Method, ask, ask_patiently, encoded},
+    patience::Patience,
     print::print_line,
     table::{aligned, list, text},
 };
@@ -56,8 +57,10 @@ pub(crate) fn run(command: &Cluster) -> Result<(), Failure> {
     Ok(print_line(&told)?)
 }
 
+/// Behind another order, or a node that died, a shard may have no node for a moment, and an order goes through the site.
 fn order(server: &Server, method: Method, path: &str) -> Result<Value, Failure> {
-    ask(server, method, &format!("cluster/{path}"))
+    let patience = Patience { lasts: DONE_WITHIN, afterwards: "" };
+    ask_patiently(patience, server, &method, &format!("cluster/{path}"))
 }
 
 fn status(server: &Server) -> Result<(), Failure> {

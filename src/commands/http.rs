@@ -12,10 +12,10 @@ use std::{
 
 use serde_json::Value;
 use ureq::{
-    SendBody,
+    Body, Error, SendBody,
     config::ConfigBuilder,
     http::{
-        HeaderValue, Request, Uri,
+        HeaderValue, Request, Response, Uri,
         header::AUTHORIZATION,
         uri::{Authority, Scheme},
     },
@@ -25,7 +25,10 @@ use ureq::{
     unversioned::resolver::DefaultResolver,
 };
 
-use super::socket::SocketWay;
+use super::{
+    patience::{Patience, patiently},
+    socket::SocketWay,
+};
 use crate::{cli::Server, failure::Failure};
 
 /// The largest JSON answer that a table is made from.
@@ -46,17 +49,34 @@ pub(crate) fn by() -> String {
 
 /// Sends a request and gives the answer. Who sends it goes along, for the audit.
 pub(crate) fn ask(server: &Server, method: Method, path: &str) -> Result<Value, Failure> {
+    read(checked(send(server, &method, path), &server.url)?)
+}
+
+/// The same, but what the archiver cannot do at present is asked of it again.
+pub(crate) fn ask_patiently(
+    patience: Patience,
+    server: &Server,
+    method: &Method,
+    path: &str,
+) -> Result<Value, Failure> {
+    read(patiently(patience, &server.url, || send(server, method, path))?)
+}
+
+fn send(server: &Server, method: &Method, path: &str) -> Result<Response<Body>, Error> {
     let separator = if path.contains('?') { '&' } else { '?' };
     let url = format!("{}/api/v1/{path}{separator}by={}", server.url, by());
-    let sent = match method {
+    match method {
         Method::Get => agent().get(format!("{}/api/v1/{path}", server.url)).call(),
         Method::Post(Value::Null) => agent().post(&url).send_empty(),
         Method::Post(body) => agent().post(&url).send_json(body),
         Method::Put(Value::Null) => agent().put(&url).send_empty(),
         Method::Put(body) => agent().put(&url).send_json(body),
         Method::Delete => agent().delete(&url).call(),
-    };
-    Ok(checked(sent, &server.url)?.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?)
+    }
+}
+
+fn read(mut answer: Response<Body>) -> Result<Value, Failure> {
+    Ok(answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_json()?)
 }
 
 /// By which authorities servers with https are known.
@@ -146,10 +166,7 @@ fn ours(uri: &Uri) -> Option<&'static Ours> {
     OURS.get().filter(|ours| uri.scheme() == Some(&ours.scheme) && uri.authority() == Some(&ours.authority))
 }
 
-fn with_token(
-    mut request: Request<SendBody>,
-    next: MiddlewareNext,
-) -> Result<ureq::http::Response<ureq::Body>, ureq::Error> {
+fn with_token(mut request: Request<SendBody>, next: MiddlewareNext) -> Result<Response<Body>, Error> {
     if let Some(token) = ours(request.uri()).and_then(|ours| ours.token.clone()) {
         request.headers_mut().entry(AUTHORIZATION).or_insert(token);
     }
@@ -157,10 +174,7 @@ fn with_token(
 }
 
 /// An answer that is a success; otherwise the archiver's own words.
-pub(crate) fn checked(
-    sent: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
-    server: &str,
-) -> Result<ureq::http::Response<ureq::Body>, Failure> {
+pub(crate) fn checked(sent: Result<Response<Body>, Error>, server: &str) -> Result<Response<Body>, Failure> {
     let mut answer =
         sent.map_err(|error| format!("no archiver answers at {server} ({error}); start one with `pvark run`"))?;
     if answer.status().is_success() {

@@ -5,10 +5,12 @@ mod config;
 mod csv;
 mod living;
 mod parts;
-mod patience;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
+use ureq::{Body, Error, http::Response};
+
+use super::patience::{self, Patience};
 use crate::{
     cli::{Import, ImportFrom},
     failure::Failure,
@@ -29,4 +31,14 @@ pub(crate) fn import(command: &Import) -> Result<(), Failure> {
 fn url(folders: &[PathBuf]) -> Option<&str> {
     let [url] = folders else { return None };
     url.to_str().filter(|url| url.starts_with("http://"))
+}
+
+/// An answer that is a success, for which an import waits so long.
+fn patiently(
+    lasts: Duration,
+    server: &str,
+    send: impl Fn() -> Result<Response<Body>, Error>,
+) -> Result<Response<Body>, Failure> {
+    let afterwards = " (--patience). Begin the import again when it is over: what was taken is not taken again";
+    patience::patiently(Patience { lasts, afterwards }, server, send)
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     parts::{PART_BYTES, Parts, Total},
-    patience::patiently,
+    patiently,
 };
 use crate::{
     cli::FromAppliance,

@@ -11,7 +11,7 @@ use std::{
 use archive::{old_text_hash, part_hash};
 use serde_json::Value;
 
-use super::patience::patiently;
+use super::patiently;
 use crate::{
     cli::Csv,
     commands::{

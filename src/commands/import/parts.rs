@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use archive::{old_part_hash, part_hash};
 use serde_json::Value;
 
-use super::patience::patiently;
+use super::patiently;
 use crate::{
     commands::{
         bytes::bytes_text,
