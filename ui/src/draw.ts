@@ -5,6 +5,7 @@ import type { Reach } from "./panes.ts";
 import { lastAtOrBefore } from "./rows.ts";
 import type { Palette } from "./style.ts";
 import type { Range } from "./state.ts";
+import { SvgContext } from "./svg.ts";
 import { lineWithin, sampleParts, type Trace } from "./trace.ts";
 
 /** Where a trace is drawn: canvas pixels of times and values. */
@@ -23,6 +24,8 @@ export interface Frame {
   drawn: Range;
   /** From where hatching is counted: it moves with the times, as what is hatched does. */
   origin: number;
+  /** It is written down, where few outlines are better than many rectangles, which a canvas paints faster. */
+  isWritten: boolean;
   xOf(x: number): number;
 }
 
@@ -35,11 +38,20 @@ const FAR = 1e9;
 /** Dashes begin anew after a stretch of time of about so many CSS pixels. */
 const DASHES = 192;
 
+/** A canvas takes for a path about the square of its lines. One is drawn in so many pieces for each of what dashes have. */
+const PIECES = 8;
+
 /** Hatching is counted from a moment at most about so many pixels away: farther off a float tells no parts of a pixel. */
 const COUNTED = 2 ** 18;
 
 /** What is drawn at a moment reaches so many CSS pixels to its sides: dots, caps of lines, the least width of a gap. */
 const REACH = 8;
+
+/** Steps nearer than so many CSS pixels are filled one by one: as lines of a path they take ten times as long. */
+const NEAR = REACH;
+
+/** A line that goes so few CSS pixels along and so many up or down looks like a step. */
+const [STEEP_WIDTH, STEEP_HEIGHT] = [1.5, 8];
 
 export function frameOf(
   context: CanvasRenderingContext2D,
@@ -57,7 +69,8 @@ export function frameOf(
   const timeOf = (px: number) => range.from + (px - box.left) / scale;
   const [from, to] = [box.left - REACH * ratio, box.left + box.width + REACH * ratio];
   const drawn = { from: timeOf(from), to: timeOf(to) };
-  return { ...box, context, ratio, range, scale, drawn, origin, xOf };
+  const isWritten = context instanceof SvgContext;
+  return { ...box, context, ratio, range, scale, drawn, origin, isWritten, xOf };
 }
 
 /** The newest moment, not after one, of those that follow each other in about so many seconds: the same for all who ask near by. */
@@ -205,9 +218,9 @@ function drawBand(frame: Frame, bins: Bins, look: TraceLook, colour: string): vo
   context.fillStyle = colour;
   const alpha = look.dimmed ? DIMMED : 1;
   context.globalAlpha = ENVELOPE * alpha;
-  band.fill(context);
+  band.fill(frame);
   context.globalAlpha = alpha;
-  spikes.fill(context);
+  spikes.fill(frame);
 }
 
 /** The first bin of which anything is to be drawn, and one more for what is drawn by its neighbours. */
@@ -216,8 +229,8 @@ function firstOf(bins: Bins, frame: Frame): number {
 }
 
 /**
- * Rectangles from left to right. Those that overlap become one, or what shines through would be covered twice; those that touch are filled
- * as one outline, because a thousand rectangles take a canvas four times as long, and a path of them a hundred times.
+ * Rectangles from left to right. Those that overlap become one, or what shines through would be covered twice. A canvas fills them one by one:
+ * as one outline they take ten times as long where they go up and down.
  */
 class Columns {
   private sides: number[] = [];
@@ -234,19 +247,16 @@ class Columns {
     }
   }
 
-  fill(context: CanvasRenderingContext2D): void {
+  fill({ context, isWritten }: Frame): void {
     const { sides } = this;
     for (let from = 0; from < sides.length;) {
       let to = from + 4;
-      while (to < sides.length && sides[to] === sides[to - 3]) to += 4;
-      if (to === from + 4)
-        context.fillRect(
-          sides[from]!,
-          sides[from + 2]!,
-          sides[from + 1]! - sides[from]!,
-          sides[from + 3]! - sides[from + 2]!,
-        );
-      else this.fillRun(context, from, to);
+      while (isWritten && to < sides.length && sides[to] === sides[to - 3]) to += 4;
+      if (to > from + 4) this.fillRun(context, from, to);
+      else {
+        const [x0, x1, high, low] = [sides[from]!, sides[from + 1]!, sides[from + 2]!, sides[from + 3]!];
+        context.fillRect(x0, high, x1 - x0, low - high);
+      }
       from = to;
     }
   }
@@ -302,6 +312,9 @@ class Pen {
   /** Dashes repeat after so many pixels; 0 without dashes. */
   private period: number;
   private step: number;
+  /** What is painted may be filled bit by bit; of what shines through, it would show where two bits meet. */
+  private isInBits: boolean;
+  private steps: Steps;
   private left: number;
   private right: number;
   private top: number;
@@ -316,6 +329,8 @@ class Pen {
     // Of an odd number of lengths dashes and spaces change places once.
     this.period = dash.reduce((sum, length) => sum + length, 0) * ratio * (1 + (dash.length % 2));
     this.step = dashSeconds(scale, ratio);
+    this.isInBits = this.period === 0 && context.globalAlpha === 1 && !frame.isWritten;
+    this.steps = new Steps(context, NEAR * ratio);
     [this.left, this.right] = [left - BEYOND, left + width + BEYOND];
     [this.top, this.bottom] = [top - BEYOND, top + height + BEYOND];
     context.lineCap = "round";
@@ -324,6 +339,7 @@ class Pen {
 
   lift(): void {
     this.isDown = false;
+    this.steps.end();
   }
 
   to(time: number, y: number): void {
@@ -334,17 +350,42 @@ class Pen {
       this.length = 0;
       [this.x, this.y] = [x, y];
       // A point without a neighbour still leaves a mark, one line width wide.
-      this.draw(x + 0.01, y);
+      this.draw(x + 0.01, y, false);
     } else {
       if (this.period > 0) this.dashed(time, y);
       this.draw(x, y);
+      this.cutPath(time);
     }
     this.time = time;
   }
 
   end(): void {
+    this.steps.end();
     if (!this.isEmpty) this.context.stroke();
     this.context.lineDashOffset = 0;
+  }
+
+  /** Draws what there is of the path behind a piece: at moments that are the same in each frame, as dashes. */
+  private cutPath(time: number): void {
+    const seconds = this.step / (this.isInBits ? PIECES : 1);
+    if (Math.floor(time / seconds) === Math.floor(this.time / seconds)) return;
+    if (this.isEmpty || this.period > 0 || this.frame.isWritten) return;
+    this.context.stroke();
+    this.context.beginPath();
+    this.isEmpty = true;
+    this.isJoined = false;
+  }
+
+  /** Leaves a line to what fills steps, if it is one; whether it did. */
+  private isFilled(x: number, y: number): boolean {
+    const within = (y: number) => Math.min(Math.max(y, this.top), this.bottom);
+    const [from, to] = [Math.max(this.x, this.left), Math.min(x, this.right)];
+    if (from > to) return false;
+    if (x === this.x) return this.steps.upright(x, within(this.y), within(y));
+    if (y === this.y) return this.steps.level(from, to, within(y));
+    const { ratio } = this.frame;
+    const isSteep = x - this.x <= STEEP_WIDTH * ratio && Math.abs(y - this.y) >= STEEP_HEIGHT * ratio;
+    return isSteep && this.steps.steep(from, to, within(this.y), within(y));
   }
 
   private xOf(time: number): number {
@@ -364,9 +405,15 @@ class Pen {
     }
   }
 
-  private draw(x: number, y: number): void {
+  private draw(x: number, y: number, mayFill = this.isInBits): void {
     const [dx, dy] = [x - this.x, y - this.y];
     if (dx === 0 && dy === 0) return;
+    if (mayFill && this.isFilled(x, y)) {
+      this.isJoined = false;
+      [this.x, this.y] = [x, y];
+      return;
+    }
+    this.steps.end();
     const part = this.isWithin(this.x, this.y) && this.isWithin(x, y) ? WHOLE : this.cut(dx, dy);
     const length = this.period > 0 ? Math.sqrt(dx * dx + dy * dy) : 0;
     if (part) {
@@ -419,6 +466,85 @@ class Pen {
 }
 
 const WHOLE = { from: 0, to: 1 };
+
+/** Lines that go up, down or along, near each other: filled one by one, those of one column of pixels together. */
+class Steps {
+  private halfWidth: number;
+  /** Where the line went straight up or down last. */
+  private turned = -Infinity;
+  /** What goes up and down in a column of pixels. */
+  private column = { is: false, from: 0, to: 0, high: 0, low: 0 };
+  /** What goes along since then. */
+  private run = { is: false, from: 0, to: 0, y: 0 };
+
+  constructor(
+    private context: CanvasRenderingContext2D,
+    private near: number,
+  ) {
+    this.halfWidth = context.lineWidth / 2;
+  }
+
+  /** Takes a line that goes up or down; not if the one before it is far. */
+  upright(x: number, y0: number, y1: number): boolean {
+    const isNear = x - this.turned < this.near;
+    this.turned = x;
+    if (!isNear) return false;
+    const { column, run } = this;
+    const [high, low] = [Math.min(y0, y1), Math.max(y0, y1)];
+    // What goes along between two that are filled is covered by these, if they touch.
+    if (run.is && !(column.is && run.to - run.from <= 2 * this.halfWidth)) this.fillRun();
+    run.is = false;
+    if (column.is && Math.floor(x) === Math.floor(column.from)) {
+      column.to = x;
+      column.high = Math.min(column.high, high);
+      column.low = Math.max(column.low, low);
+      return true;
+    }
+    this.fillColumn();
+    this.column = { is: true, from: x, to: x, high, low };
+    return true;
+  }
+
+  /** Takes a line that goes along; not if it is long. */
+  level(from: number, to: number, y: number): boolean {
+    if (to - this.turned >= this.near) return false;
+    if (this.run.is) this.run.to = to;
+    else this.run = { is: true, from, to, y };
+    return true;
+  }
+
+  /** Takes a line that goes hardly along, but up or down: as a step in its middle. */
+  steep(from: number, to: number, y0: number, y1: number): boolean {
+    const middle = (from + to) / 2;
+    this.level(from, middle, y0);
+    if (!this.upright(middle, y0, y1)) return false;
+    return this.level(middle, to, y1);
+  }
+
+  /** Another line follows, or none. */
+  end(): void {
+    this.fillColumn();
+    if (this.run.is) this.fillRun();
+    this.column.is = this.run.is = false;
+  }
+
+  private fillColumn(): void {
+    const { column, halfWidth, context } = this;
+    if (!column.is) return;
+    const [width, height] = [column.to - column.from, column.low - column.high];
+    context.fillRect(
+      column.from - halfWidth,
+      column.high - halfWidth,
+      width + 2 * halfWidth,
+      height + 2 * halfWidth,
+    );
+  }
+
+  private fillRun(): void {
+    const { run, halfWidth, context } = this;
+    context.fillRect(run.from, run.y - halfWidth, run.to - run.from, 2 * halfWidth);
+  }
+}
 
 /** Dots at samples that stand at least this many CSS pixels apart on average; ringed by their alarm. */
 const DOT_SPACE = 7;

@@ -1,6 +1,6 @@
-// The parts of the panes that move with the time axis: gaps, traces and alarms. While the view is panned they lie in tiles that are only
-// shifted, so a frame draws no more than the tiles that come into sight. What can wait is drawn over several frames: the tile that comes next,
-// and what a load has changed of those that are there.
+// The parts of the panes that move with the time axis: gaps, traces and alarms. While the view is panned, or goes on with the time, they lie in
+// tiles that are only shifted, so a frame draws no more than the tiles that come into sight, and those to which samples come. While somebody
+// pans, what can wait is drawn over several frames: the tile that comes next, and what a load has changed of those that are there.
 //
 //   tiles    ┊ −1 ┊  0 ┊  1 ┊  2 ┊  3 ┊  4 ┊    counted in whole canvas pixels from a moment, so that lines stay as sharp as they were
 //   view       ├──────────────────┤
@@ -52,7 +52,7 @@ interface Look {
   key: string;
   traces: DrawnTrace[];
   /** The moments of each trace at which its drawing changes or ends. */
-  ends: { live: number; rows: number; until: number; open: number }[];
+  ends: { tail: number[]; until: number; open: number }[];
   /** The first of these: of tiles that end before it there is nothing to be told. */
   firstEnd: number;
 }
@@ -125,7 +125,7 @@ export class Layer {
     }
     onto.restore();
     const next = moved > this.before ? last + 1 : first - 1;
-    if (moved !== this.before && wanted.left > 0)
+    if (scene.moving && moved !== this.before && wanted.left > 0)
       this.renew(this.tileAt(next, wide, area.down), begin(next), wanted, false);
     this.before = moved;
     this.forget((first + last) / 2, KEPT_TIMES * (last - first + 1));
@@ -156,7 +156,15 @@ export class Layer {
       }),
     );
     const looks = boxes.map(({ pane }) => lookOf(pane, scene, dotted));
-    const wanted: Wanted = { scene, boxes, looks, ratio, dotted, wide, left: TRACES_A_FRAME };
+    const wanted: Wanted = {
+      scene,
+      boxes,
+      looks,
+      ratio,
+      dotted,
+      wide,
+      left: scene.moving ? TRACES_A_FRAME : Infinity,
+    };
     // The plot may begin within a pixel.
     const begin = (n: number) => this.from + (n * wide - (area.left - left)) / this.perSecond;
     return { moved, first, last, wanted, begin };
@@ -313,13 +321,12 @@ function lookOf(pane: Pane, scene: Scene, dotted: Set<Trace>): Look {
       parts.push(dotted.has(trace), trace === pointed ? 2 : pointed ? 1 : 0);
       traces.push({ history, holes, isDashed: dash.length > 0 });
       ends.push({
-        ...{ live: tail.x[0] ?? Infinity, rows: tail.x.length },
-        ...{ until: knownUntil(trace, known), open: isOpen ? known : Infinity },
+        ...{ tail: tail.x, until: knownUntil(trace, known), open: isOpen ? known : Infinity },
       });
     }
   }
   const firstEnd = ends.reduce(
-    (first, { live, until, open }) => Math.min(first, live, until, open),
+    (first, { tail, until, open }) => Math.min(first, tail[0] ?? Infinity, until, open),
     Infinity,
   );
   return { key: parts.join(" "), traces, ends, firstEnd };
@@ -333,11 +340,16 @@ function reachOf(frame: Frame, { ends, firstEnd }: Look): string {
   };
   if (edge(firstEnd) === "") return "";
   return ends
-    .flatMap(({ live, rows, until, open }) => [
-      ...[edge(live), edge(live) === "" ? "" : rows],
-      ...[edge(until), edge(open)],
-    ])
+    .flatMap(({ tail, until, open }) => {
+      const live = edge(tail[0] ?? Infinity);
+      return [live, live === "" ? "" : rowsIn(tail, frame.drawn.to), edge(until), edge(open)];
+    })
     .join(" ");
+}
+
+/** How many live samples there are until a moment, and the first one behind it, to which a line leads. */
+function rowsIn(tail: number[], to: number): number {
+  return Math.min(lastAtOrBefore(tail, to) + 2, tail.length);
 }
 
 /** Gaps, traces and alarms of a pane, as far as its frames are to be drawn. */

@@ -613,8 +613,8 @@ function drawScene(
     drawTitle(box, pane, scene.palette);
     clipped(box, () => drawSilence(box, scene));
   }
-  // At rest nothing is shifted: a live view moves on by parts of a pixel.
-  if (layer && scene.moving) {
+  // Of what goes on, by hand or with the time, only what comes into sight is drawn.
+  if (layer && (scene.moving || !scene.still)) {
     const { area, boxes } = layeredOf(place, ratio, context.canvas.height);
     layer.show(context, scene, area, boxes, ratio);
   } else

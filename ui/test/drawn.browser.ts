@@ -46,6 +46,14 @@ for (const name of ["gap", "envelope", "step", "log", "normalised", "stacked", "
     }
   });
 
+test("a live view that goes on while samples come has the pixels of the same range drawn afresh", async () => {
+  const found = await page.evaluate(
+    (steps) => (window as unknown as Drawn).drawn.goneOn("live", steps),
+    3 * STEPS,
+  );
+  assert.ok(Math.max(...found) <= SMOOTHED_MAX, `pixels that differ, step by step: ${found.join(", ")}`);
+});
+
 test("a line to a sample far away keeps its slope", async () => {
   const across = (seconds: number, height: number) =>
     page.evaluate(

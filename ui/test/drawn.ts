@@ -304,7 +304,7 @@ function sceneOf(traces: Trace[], range: Range, layout: Layout, more: Partial<Sc
   return {
     ...{ range, traces, layout, known: BEGIN + 86_400, silent: false, zone: "utc" },
     ...{ palette: applyTheme("light"), pinned: null, second: null, lanes: false, pointed: null },
-    ...{ notes: [], found: [], foundTold: "", moving: false, still: false },
+    ...{ notes: [], found: [], foundTold: "", moving: false, still: true },
     ...more,
   };
 }
@@ -422,6 +422,34 @@ export function panned(name: string, seed: number, steps: number): number[] {
     fresh.root.remove();
   }
   moving.root.remove();
+  return found;
+}
+
+/**
+ * Lets a live figure go on by whole pixels while samples come, and compares what is there with the same range drawn afresh. The pixels that
+ * differ after each step.
+ */
+export function goneOn(name: string, steps: number): number[] {
+  const { traces: make, known, comes, high = widths.high } = FIGURES[name]!;
+  const traces = make();
+  const living = plotOf(high);
+  let range = HOUR;
+  const layout = layoutOf(traces, [], range);
+  const show = (plot: Plot, step: number, still: boolean) =>
+    plot.show(sceneOf(traces, range, layout, { known: known!(step), still }));
+  show(living.plot, 0, false);
+  const found: number[] = [];
+  for (let step = 0; step < steps; step++) {
+    const by = (step % 3) * ((range.to - range.from) / living.plot.area.width);
+    range = { from: range.from + by, to: range.to + by };
+    for (const trace of traces) comes!(trace, step);
+    show(living.plot, step, false);
+    const fresh = plotOf(high);
+    show(fresh.plot, step, true);
+    found.push(differing(living.paper, fresh.paper));
+    fresh.root.remove();
+  }
+  living.root.remove();
   return found;
 }
 
