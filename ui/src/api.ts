@@ -725,10 +725,14 @@ export function auditCsvUrl(ask: AuditAsk): string {
   return `${ROOT}/audit?limit=10000&format=csv${auditQuery(ask)}`;
 }
 
-export interface Policy {
+/** What a policy says, without how many PVs it is for. */
+export interface PolicyText {
   name: string;
   match: string[];
   settings: string;
+}
+
+export interface Policy extends PolicyText {
   pvs: number;
 }
 
@@ -742,6 +746,8 @@ export interface PolicyPlan {
   policies: { name: string | null; pvs: number; changes: number }[];
   /** Groups of the file that are new, changed or gone. */
   groups: string[];
+  /** The policies as they stand in the file now; programs before this one did not tell them. */
+  file?: PolicyText[];
   changes: { name: string; policy: string | null; from: string; to: string }[];
 }
 

@@ -22,7 +22,7 @@
 //   notes, views      memos, notes, note_dialog, views_dialog, view_saver
 //   exports           exports, export_form
 //   /manage           manage, manage_parts, manage_add (add_text, add_how), manage_audit, manage_cluster, manage_iocs (ioc_day),
-//                     manage_policies (kept_chart), manage_storage, manage_undo, reports;
+//                     manage_policies (policy_diff, kept_chart), manage_storage, manage_undo, reports;
 //                     pv_table, pv_rows, pv_row, pv_columns, pv_facets, pv_order; orders over many PVs: pv_bulk, sheet, sheet_forms, deadband, orders
 //   who               login, who
 //   trouble           iocs, outage, elsewhere (another node answers), known and missing (what a cluster does not tell)

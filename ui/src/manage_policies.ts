@@ -8,6 +8,7 @@ import {
   sortedPvs,
   type Policy,
   type PolicyPlan,
+  type PolicyText,
 } from "./api.ts";
 import { bytesText } from "./bytes.ts";
 import { keptOf, readBand, wouldKeep, type Band } from "./deadband.ts";
@@ -16,6 +17,7 @@ import { download, quoted } from "./file.ts";
 import { keptChart } from "./kept_chart.ts";
 import { inParts, patternOf } from "./list.ts";
 import { asking, figure, table, type PartContext } from "./manage_parts.ts";
+import { linesThatDiffer, policyChanges, type PolicyChange, type PolicyLine } from "./policy_diff.ts";
 import { pvsText } from "./words/counts.ts";
 import { policyWords as words, settingsText } from "./words/policy.ts";
 import { manageWords } from "./words/manage.ts";
@@ -45,31 +47,46 @@ interface Bytes {
 
 export function policiesPart(context: PartContext): HTMLElement {
   const foot = h("div", { class: "part-foot", hidden: true });
-  const side = asking(async () => listOf(await getPolicies()));
-  const plan = asking(() => planOf(context, foot));
+  const planned = planPolicies(LISTED);
+  // A file that cannot be read has no policies to compare with; why not stands beside them.
+  const file = planned.then(({ file }) => file ?? null).catch(() => null);
+  const side = asking(async () => listOf(await getPolicies(), await file));
+  const plan = asking(async () => planOf(await planned, context, foot));
   plan.classList.add("plan-part");
   return h("div", { class: "policies-part" }, side, h("div", { class: "footed" }, plan, foot));
 }
 
-/** The policies as they stand in the file, the first of which that fits decides. */
-function listOf(policies: Policy[]): Node[] {
-  const head = h("h2", {}, manageWords.parts.policies);
-  if (policies.length === 0) return [head, h("p", { class: "hint" }, words.none)];
-  const items = policies.map(({ name, match, settings, pvs }) =>
-    h(
-      "section",
-      { class: "policy" },
-      h("b", {}, pvsText(pvs)),
-      h("h3", {}, name),
-      h("p", { class: "list" }, h("code", {}, match.join(", "))),
-      h("p", { class: "faint" }, settingsText(settings)),
-    ),
-  );
-  return [head, h("p", { class: "faint" }, words.are), ...items];
+/** The policies in force, the first of which that fits decides; and what of them the file says otherwise. */
+function listOf(policies: Policy[], file: PolicyText[] | null): Node[] {
+  const changes = policyChanges(policies, file ?? policies);
+  const differ = linesThatDiffer(changes);
+  const told = differ === 0 ? [] : [h("b", { class: "differ" }, words.differ(differ))];
+  const head = h("h2", {}, manageWords.parts.policies, ...told);
+  if (changes.length === 0) return [head, h("p", { class: "hint" }, words.none)];
+  const pvs = new Map(policies.map((policy) => [policy.name, pvsText(policy.pvs)]));
+  const items = changes.map((change) => policyOf(change, pvs.get(change.name) ?? words.notInForce));
+  return [head, h("p", { class: "faint" }, differ === 0 ? words.are : words.areOther), ...items];
 }
 
-async function planOf(context: PartContext, foot: HTMLElement): Promise<Node[]> {
-  const plan = await planPolicies(LISTED);
+function policyOf({ isMoved, lines }: PolicyChange, reach: string): HTMLElement {
+  return h(
+    "section",
+    { class: "policy" },
+    h("b", {}, reach),
+    h("h3", {}, ...lineOf(lines.name)),
+    ...(isMoved ? [h("p", {}, h("ins", {}, words.isMoved))] : []),
+    h("p", { class: "list" }, h("code", {}, ...lineOf(lines.match))),
+    h("p", { class: "faint" }, ...lineOf(lines.settings)),
+  );
+}
+
+/** A line as it is; one that differs as what goes and what comes. */
+function lineOf({ was, is }: PolicyLine): Node[] {
+  if (was === is) return [document.createTextNode(was ?? "")];
+  return [...(was === null ? [] : [h("del", {}, was)]), ...(is === null ? [] : [h("ins", {}, is)])];
+}
+
+function planOf(plan: PolicyPlan, context: PartContext, foot: HTMLElement): Node[] {
   const notes = [
     ...(plan.by_hand > 0 ? [words.byHand(plan.by_hand)] : []),
     ...(plan.groups.length > 0 ? [words.groups(plan.groups)] : []),

@@ -414,6 +414,11 @@ test("what the file's policies would change is counted, with what it saves; it i
   await page.goto(`${base}manage?part=policies`);
   const plan = page.locator(".plan-part");
   await plan.locator(".figure b").first().getByText("3", { exact: true }).waitFor();
+  const side = page.locator(".policies-part > .pages").first();
+  await side.getByText("5 lines differ").waitFor();
+  const marked = (of: string) => side.locator(of).allTextContents();
+  assert.deepEqual(await marked("del"), ["the newest value every 10 s"]);
+  assert.deepEqual(await marked("ins"), ["rf", "RF:*", "every change", "every change, dead band 1 %"]);
   const small = plan.getByRole("row", {
     name: /^slow ?LAB:TEMP1, LAB:TEMP2 2 every change every change, dead band 1 %/,
   });
@@ -447,6 +452,8 @@ test("what the file's policies would change is counted, with what it saves; it i
   await page.locator(".said-bar").getByText("3 PVs are recorded as the file says.").waitFor();
   await plan.getByText("Nothing: every PV is recorded as the file says.").waitFor();
   assert.equal(server.policyChanges.length, 0);
+  await side.getByText("1 PV", { exact: true }).first().waitFor();
+  assert.equal(await side.locator("ins, del, .differ").count(), 0, "what is in force is what the file says");
   await page.locator(".undo-order").click();
   await plan.getByRole("row", { name: /LAB:RAW/ }).waitFor();
   server.me = somebody("ldap", "ana", "read", WAYS);

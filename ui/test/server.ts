@@ -72,6 +72,13 @@ const POLICIES = [
   { name: "slow", match: ["~^LAB:"], settings: "scan 10s", pvs: 5 },
 ];
 
+/** As they stand in the file: one has a dead band in place of a scan, one is new. */
+const POLICIES_OF_FILE = [
+  { name: "vacuum", match: ["VAC:*"], settings: "monitor, deadband 1%" },
+  { name: "rf", match: ["RF:*"], settings: "monitor" },
+  { name: "slow", match: ["~^LAB:"], settings: "monitor, deadband 1%" },
+];
+
 /** What the config file would change: settings of a PV, from what to what. */
 export interface PolicyChange {
   name: string;
@@ -467,13 +474,16 @@ export class TestServer {
       };
     };
     const steps = changes.map((one): Step => ({ name: one.name, status: "changed", take: () => take(one) }));
-    if (isApplied) this.orders.give("changed", "operate", steps, false);
+    if (isApplied) {
+      this.orders.give("changed", "operate", steps, false);
+      this.policies = POLICIES_OF_FILE.map((policy) => ({ ...policy, pvs: 1 }));
+    }
     const policies = [...new Set(changes.map(({ policy }) => policy))].map((name) => {
       const many = changes.filter(({ policy }) => policy === name).length;
       return { name, pvs: many, changes: many };
     });
     return {
-      ...{ total: changes.length, by_hand: 2, policies, groups: [] },
+      ...{ total: changes.length, by_hand: 2, policies, groups: [], file: POLICIES_OF_FILE },
       changes: changes.slice(0, limit),
     };
   }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use archive::{GroupStatus, Manual, Plan, Policy, Right, RuleName};
+use archive::{GroupStatus, Manual, Plan, Policies, Policy, Right, RuleName};
 
 use crate::{
     ask::Ask,
@@ -31,6 +31,8 @@ pub struct RulesPlan {
     pub plan: Plan,
     /// The groups that are not, or were not, as the file says.
     pub groups: Vec<RuleName>,
+    /// The policies of the file, in its order.
+    pub file: Policies,
 }
 
 /// A group of PVs, and how many are in it.
@@ -70,7 +72,7 @@ impl Ask {
         }
         let mut groups = rulebook.groups_that_differ(&file.groups);
         groups.retain(|group| self.sees_group(group));
-        Ok(RulesPlan { plan, groups })
+        Ok(RulesPlan { plan, groups, file: file.policies })
     }
 
     /// Applies them.
@@ -79,7 +81,7 @@ impl Ask {
         self.room_for_each_name(PLANNED_BYTES)?;
         let rulebook = self.ordered_of_all(Right::Operate)?.rulebook;
         let plan = rulebook.apply(&file.policies, manual, &self.by())?;
-        Ok(RulesPlan { plan, groups: rulebook.apply_groups(&file.groups) })
+        Ok(RulesPlan { plan, groups: rulebook.apply_groups(&file.groups), file: file.policies })
     }
 
     /// The policies and groups of the config file as it is now.

@@ -5,6 +5,11 @@ import { pvsText } from "./counts.ts";
 /** Policies, and what the file would change now. */
 export const policyWords = {
   are: "They say how PVs are archived by their names: the first that fits decides. They stand in the config file.",
+  areOther:
+    "They say how PVs are archived by their names: the first that fits decides. Marked is what the config file says otherwise now.",
+  differ: (lines: number) => (lines === 1 ? "1 line differs" : `${lines.toLocaleString("en")} lines differ`),
+  notInForce: "new",
+  isMoved: "stands in another place",
   none: "The config file has no policies: every change of each PV is recorded.",
   planHead: "What the file would change now",
   nothing: "Nothing: every PV is recorded as the file says.",

@@ -1,6 +1,6 @@
 //! `/api/v1/policies`: how PVs are archived by their names, and what applying the file's policies anew would change.
 
-use archive::{Manual, Planned, RuleName};
+use archive::{Manual, Planned, Policy, RuleName};
 use serde_json::{Value, json};
 use service::{PolicyReach, RulesPlan};
 
@@ -17,14 +17,20 @@ const LIMIT_MAX: usize = 100_000;
 /// `GET /policies`: those by which PVs are added now.
 pub(crate) fn list(call: &Call) -> Answer {
     let row = |PolicyReach { policy, pvs }: &PolicyReach| {
-        json!({
-            "name": policy.name.as_str(),
-            "match": policy.fits.iter().map(|fits| fits.as_str()).collect::<Vec<_>>(),
-            "settings": policy.wishes.to_string(),
-            "pvs": pvs,
-        })
+        let mut row = said(policy);
+        row["pvs"] = (*pvs).into();
+        row
     };
     json(&json!({ "policies": call.ask.policy_reaches()?.iter().map(row).collect::<Vec<_>>() }))
+}
+
+/// What a policy says.
+fn said(policy: &Policy) -> Value {
+    json!({
+        "name": policy.name.as_str(),
+        "match": policy.fits.iter().map(|fits| fits.as_str()).collect::<Vec<_>>(),
+        "settings": policy.wishes.to_string(),
+    })
 }
 
 /// `POST /policies/plan`
@@ -47,7 +53,7 @@ fn manual(query: &Params) -> Manual {
 
 /// What stands before the changes of PVs, and these.
 fn written(
-    RulesPlan { plan, groups }: RulesPlan,
+    RulesPlan { plan, groups, file }: RulesPlan,
     query: &Params,
 ) -> Result<(Frame, impl Iterator<Item = Result<Option<Value>, Refusal>> + Send + use<>), Refusal> {
     let limit = query.limit(LIMIT_MAX)?;
@@ -60,6 +66,7 @@ fn written(
         ("by_hand", plan.by_hand.into()),
         ("policies", policies.collect::<Vec<_>>().into()),
         ("groups", groups.iter().map(RuleName::as_str).collect::<Vec<_>>().into()),
+        ("file", file.iter().map(said).collect::<Vec<_>>().into()),
     ];
     let head = head.map(|(name, value): (&str, Value)| (name.to_owned(), value)).into_iter().collect();
     let changes = plan.changes.into_iter().take(limit).map(|change| Ok(Some(planned(&change))));
