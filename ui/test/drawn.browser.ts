@@ -54,6 +54,15 @@ test("a live view that goes on while samples come has the pixels of the same ran
   assert.ok(Math.max(...found) <= SMOOTHED_MAX, `pixels that differ, step by step: ${found.join(", ")}`);
 });
 
+test("a live view of a fast signal is not drawn anew for each pixel, nor in one path of many lines", async () => {
+  const { afresh, goingOn } = await page.evaluate(() => (window as unknown as Drawn).drawn.takenByFast());
+  const told = JSON.stringify({ afresh, goingOn });
+  assert.ok(afresh.all > 400, `it is drawn: ${told}`);
+  assert.ok(goingOn.all > 50 && goingOn.all < afresh.all / 2, `what is in sight already is shifted: ${told}`);
+  // A canvas takes for a path about the square of its lines, and there are 6000 of these.
+  assert.ok(afresh.longest < 300, `near steps are filled one by one: ${told}`);
+});
+
 test("a line to a sample far away keeps its slope", async () => {
   const across = (seconds: number, height: number) =>
     page.evaluate(

@@ -453,6 +453,66 @@ export function goneOn(name: string, steps: number): number[] {
   return found;
 }
 
+/** What a canvas is asked for: how many lines and rectangles in all, and how many lines at most in one path. */
+interface Painted {
+  all: number;
+  longest: number;
+}
+
+/** What a live view of a fast signal takes of canvases: drawn afresh, and in its longest step while it goes on by a pixel each. */
+export function takenByFast(): { afresh: Painted; goingOn: Painted } {
+  const range = { from: NOW - 300, to: NOW };
+  const random = randomOf(1);
+  const rows = Array.from({ length: 3000 }, (_, i): Row => [range.from + i / 10, random()]);
+  const trace = traceOf("FAST", 0, { samples: samplesOf(rows.slice(0, 1500)) });
+  trace.tail = samplesOf(rows.slice(1500));
+  const layout = layoutOf([trace], [], range);
+  const { plot, root } = plotOf(widths.high);
+  let step = 0;
+  const painted = () => {
+    const by = step * ((range.to - range.from) / plot.area.width);
+    const now = { from: range.from + by, to: range.to + by };
+    return paintedBy(() => plot.show(sceneOf([trace], now, layout, { known: now.to, still: false })));
+  };
+  plot.show(sceneOf([trace], HOUR, layout, { known: NOW }));
+  const afresh = painted();
+  let goingOn = { all: 0, longest: 0 };
+  for (step = 1; step < 20; step++) {
+    const more = samplesOf([[NOW + step / 2, random()]]);
+    for (const key of Object.keys(trace.tail) as (keyof Samples)[])
+      (trace.tail[key] as unknown[]).push(...more[key]);
+    const { all, longest } = painted();
+    goingOn = { all: Math.max(all, goingOn.all), longest: Math.max(longest, goingOn.longest) };
+  }
+  root.remove();
+  return { afresh, goingOn };
+}
+
+function paintedBy(act: () => void): Painted {
+  const own = CanvasRenderingContext2D.prototype;
+  const { lineTo, fillRect, beginPath } = own;
+  let [all, longest, path] = [0, 0, 0];
+  own.lineTo = function (x, y) {
+    [all, path] = [all + 1, path + 1];
+    longest = Math.max(longest, path);
+    lineTo.call(this, x, y);
+  };
+  own.fillRect = function (x, y, width, height) {
+    all += 1;
+    fillRect.call(this, x, y, width, height);
+  };
+  own.beginPath = function () {
+    path = 0;
+    beginPath.call(this);
+  };
+  try {
+    act();
+  } finally {
+    Object.assign(own, { lineTo, fillRect, beginPath });
+  }
+  return { all, longest };
+}
+
 /** What a load brings of a trace that has bins: those of its missing side, as the page joins them, or others of the whole range. */
 function load(trace: Trace, seed: number, range: Range): void {
   const { history } = trace;
