@@ -188,7 +188,9 @@ async function plotAlone(): Promise<void> {
     const ours = async (moving: boolean) =>
       measure((from) => {
         const range = { from, to: from + 0.8 * YEAR };
-        plot.show(sceneOf({ range, traces, layout: layoutOf(traces, [], range), palette, moving }));
+        plot.show(
+          sceneOf({ range, traces, layout: layoutOf(traces, [], range), palette, moving, still: true }),
+        );
       });
     const [panned, whole] = [await ours(true), await ours(false)];
     document.querySelector("#plot")!.remove();
