@@ -103,7 +103,7 @@ function planOf(plan: PolicyPlan, context: PartContext, foot: HTMLElement): Node
     { class: "figures" },
     figure(counted(plan.total), words.change(plan.total), words.nothingYet),
     h("div", { class: "figure" }, bytes, h("span", {}, words.aDay), bytesRest),
-    figure("0", words.gaps, words.goesOn),
+    gapsOf(plan),
   );
   const cells = kinds.map(() => h("td", { class: "num" }, "…"));
   void tellBytes(kinds, context.now, { cells, bytes, bytesRest }, plan.total);
@@ -122,6 +122,18 @@ function planOf(plan: PolicyPlan, context: PartContext, foot: HTMLElement): Node
       : []),
     ...keptPart(kinds, context),
   ];
+}
+
+/** A PV that is read by another protocol is connected anew, and has a gap until it is; whatever else changes, recording goes on. */
+function gapsOf({ changes, total }: PolicyPlan): HTMLElement {
+  const protocolOf = (settings: string) => /^(ca|pva)\b/.exec(settings)?.[0];
+  const count = changes.filter(({ from, to }) => protocolOf(from) !== protocolOf(to)).length;
+  const isAll = changes.length === total;
+  return figure(
+    isAll ? counted(count) : words.atLeast(count),
+    words.gaps(count),
+    count > 0 ? words.connectedAnew : isAll ? words.goesOn : words.ofThoseListed,
+  );
 }
 
 function kindsOf({ changes }: PolicyPlan): Kind[] {

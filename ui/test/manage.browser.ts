@@ -414,6 +414,9 @@ test("what the file's policies would change is counted, with what it saves; it i
   await page.goto(`${base}manage?part=policies`);
   const plan = page.locator(".plan-part");
   await plan.locator(".figure b").first().getByText("3", { exact: true }).waitFor();
+  const gaps = plan.locator(".figure").nth(2);
+  await gaps.getByText("until they are connected by another protocol").waitFor();
+  assert.match((await gaps.textContent())!, /^1gap/);
   const side = page.locator(".policies-part > .pages").first();
   await side.getByText("5 lines differ").waitFor();
   const marked = (of: string) => side.locator(of).allTextContents();
@@ -424,7 +427,9 @@ test("what the file's policies would change is counted, with what it saves; it i
   });
   await small.getByText(/^691\.2 kB → \d+\.\d kB$/).waitFor();
   await plan
-    .getByRole("row", { name: /^none ?LAB:RAW 1 the newest value every 10 s every change 691\.2 kB$/ })
+    .getByRole("row", {
+      name: /^none ?LAB:RAW 1 ca, the newest value every 10 s pva, every change 691\.2 kB$/,
+    })
     .waitFor();
   await page.getByText("2 PVs have settings that were given by hand, and are left alone.").waitFor();
   const chart = plan.getByRole("img");

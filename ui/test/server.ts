@@ -217,7 +217,7 @@ export class TestServer {
   policyChanges: PolicyChange[] = [
     { name: "LAB:TEMP1", policy: "slow", from: "monitor", to: "monitor, deadband 1%" },
     { name: "LAB:TEMP2", policy: "slow", from: "monitor", to: "monitor, deadband 1%" },
-    { name: "LAB:RAW", policy: null, from: "scan 10s", to: "monitor" },
+    { name: "LAB:RAW", policy: null, from: "ca, scan 10s", to: "pva, monitor" },
   ];
   removed: { pv: FixturePv; data: "kept" | "deleted" }[] = [];
   /** What PVs were given, in order. */
