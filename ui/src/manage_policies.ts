@@ -51,6 +51,10 @@ export function policiesPart(context: PartContext): HTMLElement {
   // A file that cannot be read has no policies to compare with; why not stands beside them.
   const file = planned.then(({ file }) => file ?? null).catch(() => null);
   const side = asking(async () => listOf(await getPolicies(), await file));
+  // It scrolls, and nothing in it can be focused otherwise.
+  side.tabIndex = 0;
+  side.role = "region";
+  side.ariaLabel = manageWords.parts.policies;
   const plan = asking(async () => planOf(await planned, context, foot));
   plan.classList.add("plan-part");
   return h("div", { class: "policies-part" }, side, h("div", { class: "footed" }, plan, foot));
