@@ -35,12 +35,12 @@ pub(crate) fn run(command: &Cluster) -> Result<(), Failure> {
             format!("node {node} has shard {shard}")
         }
         ClusterOrder::Drain { node } => {
-            order(server, Method::Post(Value::Null), &format!("nodes/{}/drain", encoded(node)))?;
+            order_again(server, &format!("nodes/{}/drain", encoded(node)))?;
             until(server, |cluster| shards_of(cluster, node).is_empty())?;
             format!("node {node} has no shards any more; it can be stopped")
         }
         ClusterOrder::Join { node } => {
-            order(server, Method::Post(Value::Null), &format!("nodes/{}/join", encoded(node)))?;
+            order_again(server, &format!("nodes/{}/join", encoded(node)))?;
             format!("node {node} takes its share of the shards, one every few seconds")
         }
         ClusterOrder::Forget { node } => {
@@ -57,10 +57,15 @@ pub(crate) fn run(command: &Cluster) -> Result<(), Failure> {
     Ok(print_line(&told)?)
 }
 
-/// Behind another order, or a node that died, a shard may have no node for a moment, and an order goes through the site.
 fn order(server: &Server, method: Method, path: &str) -> Result<Value, Failure> {
+    ask(server, method, &format!("cluster/{path}"))
+}
+
+/// An order goes through the site, which has no node for a moment behind another order, or a node that died. Only one that comes to the same
+/// when it is carried out twice is given again: a node may have carried it out without saying so.
+fn order_again(server: &Server, path: &str) -> Result<Value, Failure> {
     let patience = Patience { lasts: DONE_WITHIN, afterwards: "" };
-    ask_patiently(patience, server, &method, &format!("cluster/{path}"))
+    ask_patiently(patience, server, &Method::Post(Value::Null), &format!("cluster/{path}"))
 }
 
 fn status(server: &Server) -> Result<(), Failure> {

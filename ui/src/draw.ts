@@ -312,7 +312,7 @@ class Pen {
   /** Dashes repeat after so many pixels; 0 without dashes. */
   private period: number;
   private step: number;
-  /** What is painted may be filled bit by bit; of what shines through, it would show where two bits meet. */
+  /** An opaque line on a canvas may be filled bit by bit; in one that shines through, the places where two bits meet would show. */
   private isInBits: boolean;
   private steps: Steps;
   private left: number;

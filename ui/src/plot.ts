@@ -613,7 +613,7 @@ function drawScene(
     drawTitle(box, pane, scene.palette);
     clipped(box, () => drawSilence(box, scene));
   }
-  // Of what goes on, by hand or with the time, only what comes into sight is drawn.
+  // A view that is panned or live shifts what it has drawn, and draws only what comes into sight.
   if (layer && (scene.moving || !scene.still)) {
     const { area, boxes } = layeredOf(place, ratio, context.canvas.height);
     layer.show(context, scene, area, boxes, ratio);
