@@ -47,7 +47,20 @@ interface Bytes {
 
 export function policiesPart(context: PartContext): HTMLElement {
   const foot = h("div", { class: "part-foot", hidden: true });
-  const planned = planPolicies(LISTED);
+  let side: HTMLElement = h("div", {});
+  const plan = asking(() => {
+    // Each time anew: the file may have been mended.
+    const planned = planPolicies(LISTED);
+    const before = side;
+    side = sideOf(planned);
+    before.replaceWith(side);
+    return planned.then((plan) => planOf(plan, context, foot));
+  });
+  plan.classList.add("plan-part");
+  return h("div", { class: "policies-part" }, side, h("div", { class: "footed" }, plan, foot));
+}
+
+function sideOf(planned: Promise<PolicyPlan>): HTMLElement {
   // A file that cannot be read has no policies to compare with; why not stands beside them.
   const file = planned.then(({ file }) => file ?? null).catch(() => null);
   const side = asking(async () => listOf(await getPolicies(), await file));
@@ -55,9 +68,7 @@ export function policiesPart(context: PartContext): HTMLElement {
   side.tabIndex = 0;
   side.role = "region";
   side.ariaLabel = manageWords.parts.policies;
-  const plan = asking(async () => planOf(await planned, context, foot));
-  plan.classList.add("plan-part");
-  return h("div", { class: "policies-part" }, side, h("div", { class: "footed" }, plan, foot));
+  return side;
 }
 
 /** The policies in force, the first of which that fits decides; and what of them the file says otherwise. */
